@@ -1,0 +1,1 @@
+"""The places where others plug in: Protocols without bodies."""

@@ -1,0 +1,1 @@
+"""The nouns of copyfit: frozen, typed, with no behaviour beyond their own invariants."""

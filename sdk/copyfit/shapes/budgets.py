@@ -1,0 +1,106 @@
+"""How much may go into a model input, and the limits that follow."""
+
+from dataclasses import dataclass, replace
+
+from copyfit.errors import SettingsError
+
+PREFIX = "SCIENCE_AGENT_CONTEXT_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """What a model can take, in tokens: the whole window, and the most it may answer (None: not known)."""
+
+    context_tokens: int
+    max_output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBudgets:
+    """Every budget of an assembly; the defaults are the reference's (behaviour.md section 1.1).
+
+    Fields that end in `_tokens`, `_chars` (code points), `_bytes` and `_percent` (of the input limit) say their
+    unit; the others count things.
+
+    Raises:
+        SettingsError: a value is out of its range, or the reserve leaves no room for input.
+
+    """
+
+    model_max_tokens: int = 131_072
+    output_reserve_tokens: int = 16_384
+    window_tokens: int | None = None
+    window_messages: int | None = None
+    window_rounds: int | None = None
+    prompt_budget_chars: int = 300_000
+    section_max_chars: int = 100_000
+    data_budget_chars: int = 500_000
+    attachment_max_chars: int = 200_000
+    contributed_message_budget_chars: int = 100_000
+    max_contributed_messages: int = 50
+    compaction_pressure_percent: int = 80
+    compaction_retain_percent: int = 16
+    compaction_tool_preview_bytes: int = 2_048
+    compaction_summary_retries: int = 1
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            self._check(name, getattr(self, name))
+        if self.output_reserve_tokens >= self.model_max_tokens:
+            raise SettingsError(
+                variable("output_reserve_tokens"),
+                self.output_reserve_tokens,
+                f"smaller than {variable('model_max_tokens')} ({self.model_max_tokens}), or no room is left for "
+                "input: lower the reserve, or name a larger window",
+            )
+        if self.compaction_retain_percent >= self.compaction_pressure_percent:
+            raise SettingsError(
+                variable("compaction_retain_percent"),
+                self.compaction_retain_percent,
+                f"smaller than {variable('compaction_pressure_percent')} ({self.compaction_pressure_percent})",
+            )
+
+    @staticmethod
+    def _check(name: str, value: int | None) -> None:
+        if value is None and name.startswith("window_"):
+            return
+        if name == "compaction_summary_retries":
+            allowed, good = "a non-negative integer", isinstance(value, int) and value >= 0
+        elif name.endswith("_percent"):
+            allowed, good = "an integer between 1 and 100", isinstance(value, int) and 1 <= value <= 100
+        else:
+            allowed, good = "a positive integer", isinstance(value, int) and value > 0
+        if not good or isinstance(value, bool):
+            raise SettingsError(variable(name), value, allowed)
+
+    @property
+    def input_limit_tokens(self) -> int:
+        """The tokens that a whole input may have: the window less the reserve, or the smaller explicit window."""
+        room = self.model_max_tokens - self.output_reserve_tokens
+        return room if self.window_tokens is None else min(self.window_tokens, room)
+
+    @property
+    def pressure_line_tokens(self) -> int:
+        """The share of the input limit at which pressure handling starts, rounded down."""
+        return self.input_limit_tokens * self.compaction_pressure_percent // 100
+
+    @property
+    def retain_tokens(self) -> int:
+        """The share of the input limit that compaction keeps verbatim as the recent suffix; at least 1."""
+        return max(1, self.input_limit_tokens * self.compaction_retain_percent // 100)
+
+    def within(self, limit_tokens: int) -> "ContextBudgets":
+        """Return these budgets for a window that turned out to have `limit_tokens` in all.
+
+        A reserve that would fill more than half of the smaller window is cut to that half, so that learning a
+        limit in mid-run never leaves a run without room for input.
+        """
+        if limit_tokens >= self.model_max_tokens:
+            return self
+        reserve = min(self.output_reserve_tokens, max(1, limit_tokens // 2))
+        return replace(self, model_max_tokens=limit_tokens, output_reserve_tokens=reserve)
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of the budget field `name`."""
+    return PREFIX + name.upper()
