@@ -1,0 +1,1 @@
+"""From collected contributions to one system prompt: the admission budget and the renderer."""

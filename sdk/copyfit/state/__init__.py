@@ -1,0 +1,1 @@
+"""What a run knows besides its transcript: durable channels, skills read, the goal and the plan."""

@@ -1,0 +1,1 @@
+"""The last stages before a model input goes out: compose, window, validate."""
