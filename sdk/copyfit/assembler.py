@@ -10,6 +10,7 @@ from copyfit.history.abandoned import close_abandoned_calls
 from copyfit.history.count_compaction import plan_by_count
 from copyfit.prompt.budget import apply_context_budget
 from copyfit.prompt.render import DeterministicSystemPromptRenderer
+from copyfit.shapes.messages import Origin
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.stages import (
     Admitted,
@@ -18,6 +19,7 @@ from copyfit.shapes.stages import (
     Composed,
     RenderedPrompt,
     TurnRequest,
+    Windowed,
 )
 from copyfit.shapes.transcript import Transcript
 from copyfit.tokens.ledger import TokenLedger
@@ -87,12 +89,10 @@ class ContextAssembler:
         )
         if compacted.changed:
             contributed = await self._contribute(request, compacted.history)
-        windowed = self._window.select(
-            contributed.composed,
-            budgets=request.budgets,
-            reserved_tokens=self._ledger.system(contributed.prompt.text) + self._ledger.tools(request.tools),
-            cost=self._ledger.step,
-        )
+        windowed = self._select(request, contributed)
+        if windowed.statistics.removed_messages:
+            contributed = await self._contribute(request, compacted.history, _in_sight(windowed))
+            windowed = self._select(request, contributed)
         require_fit(windowed, request.budgets)
         model_input = ModelInput(
             system=contributed.prompt.text,
@@ -116,8 +116,12 @@ class ContextAssembler:
             windowed=windowed,
         )
 
-    async def _contribute(self, request: TurnRequest, history: Transcript) -> _Contributed:
-        collected = await self._registry.collect_detailed(contribute_request(request, history))
+    async def _contribute(
+        self, request: TurnRequest, history: Transcript, in_sight: Transcript | None = None
+    ) -> _Contributed:
+        """Collect, admit, render and compose; `in_sight` is what the model sees of `history`, if not all of it."""
+        seen = history if in_sight is None else in_sight
+        collected = await self._registry.collect_detailed(contribute_request(request, seen))
         admitted = apply_context_budget(collected, request.budgets)
         return _Contributed(
             collected=collected,
@@ -125,3 +129,17 @@ class ContextAssembler:
             prompt=self._renderer.render(admitted),
             composed=self._composer.compose(history, admitted),
         )
+
+    def _select(self, request: TurnRequest, contributed: _Contributed) -> Windowed:
+        return self._window.select(
+            contributed.composed,
+            budgets=request.budgets,
+            reserved_tokens=self._ledger.system(contributed.prompt.text) + self._ledger.tools(request.tools),
+            cost=self._ledger.step,
+        )
+
+
+def _in_sight(windowed: Windowed) -> Transcript:
+    """Return the part of the history that the window lets through, without this turn's contributions."""
+    kept = (Origin.CANONICAL, Origin.CHECKPOINT)
+    return Transcript(message for message in windowed.messages if message.origin in kept)

@@ -1,23 +1,26 @@
 """An immutable sequence of messages that remembers its steps."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import overload
 
-from copyfit.shapes.messages import AssistantMessage, Message, Origin, ToolMessage, UserMessage
+from copyfit.shapes.messages import Message, Origin, UserMessage
 from copyfit.shapes.steps import Step, split_steps
 
 
 class Transcript(Sequence[Message]):
     """The messages of a conversation in order; growing it makes a new transcript that shares the old parts.
 
-    Messages and steps are never copied, so a fact kept for one of them stays valid in every later transcript.
+    Messages and steps are never copied, and what was found out about a transcript is carried on when it grows, so
+    a long conversation costs no more per turn than a short one.
     """
 
-    __slots__ = ("_messages", "_steps")
+    __slots__ = ("_messages", "_standing", "_steps")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages = tuple(messages)
         self._steps: tuple[Step, ...] | None = None
+        self._standing: _Standing | None = None
 
     @classmethod
     def of_steps(cls, steps: Iterable[Step]) -> "Transcript":
@@ -39,29 +42,29 @@ class Transcript(Sequence[Message]):
             self._steps = split_steps(self._messages)
         return self._steps
 
-    def append(self, *messages: Message) -> "Transcript":
-        """Return this transcript followed by `messages`; only the last step is looked at again."""
-        grown = Transcript(self._messages + messages)
-        if self._steps:
-            *closed, last = self._steps
-            grown._steps = (*closed, *split_steps(last.messages + messages))
-        return grown
-
     @property
     def checkpoint(self) -> UserMessage | None:
         """The standing checkpoint, or None."""
-        for message in self._messages:
-            if isinstance(message, UserMessage) and message.origin is Origin.CHECKPOINT:
-                return message
-        return None
+        return self._found.checkpoint
 
     @property
     def anchor(self) -> UserMessage | None:
         """The active user request: the latest canonical user message, or None."""
-        for message in reversed(self._messages):
-            if isinstance(message, UserMessage) and message.origin is Origin.CANONICAL:
-                return message
-        return None
+        return self._found.anchor
+
+    def append(self, *messages: Message) -> "Transcript":
+        """Return this transcript followed by `messages`; only the last step is looked at again."""
+        grown = Transcript(self._messages + messages)
+        steps = self.steps
+        grown._steps = (*steps[:-1], *split_steps(steps[-1].messages + messages)) if steps else None
+        grown._standing = self._found.after(messages)
+        return grown
+
+    @property
+    def _found(self) -> "_Standing":
+        if self._standing is None:
+            self._standing = _Standing().after(self._messages)
+        return self._standing
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -86,16 +89,20 @@ class Transcript(Sequence[Message]):
         return f"Transcript({len(self._messages)} messages)"
 
 
-def calls_by_id(messages: Iterable[Message]) -> dict[str, str]:
-    """Return the tool name of every call declared in `messages`, keyed by call id."""
-    return {
-        call.id: call.name
-        for message in messages
-        if isinstance(message, AssistantMessage)
-        for call in message.tool_calls
-    }
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """The two messages that every stage asks for."""
+
+    anchor: UserMessage | None = None
+    checkpoint: UserMessage | None = None
+
+    def after(self, messages: Sequence[Message]) -> "_Standing":
+        """Return what stands when `messages` have come behind: the newest request, the first checkpoint."""
+        return _Standing(
+            anchor=next(_users(reversed(messages), Origin.CANONICAL), self.anchor),
+            checkpoint=self.checkpoint or next(_users(messages, Origin.CHECKPOINT), None),
+        )
 
 
-def results(messages: Iterable[Message]) -> Iterator[ToolMessage]:
-    """Yield the tool results among `messages`, in order."""
-    return (message for message in messages if isinstance(message, ToolMessage))
+def _users(messages: Iterable[Message], origin: Origin) -> Iterator[UserMessage]:
+    return (message for message in messages if message.role == "user" and message.origin is origin)

@@ -1,0 +1,154 @@
+"""The corridor: which stage sees what the one before it made."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from copyfit import (
+    AssistantMessage,
+    ConservativeTokenEstimator,
+    ContextAssembler,
+    ContextBudgets,
+    ContextContributorRegistry,
+    ContributeRequest,
+    Contribution,
+    Scope,
+    SummaryRequest,
+    TokenLedger,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    Transcript,
+    UserMessage,
+)
+from copyfit.compaction.compactor import HistoryCompactor
+from copyfit.compaction.sections import HEADINGS
+from copyfit.errors import InvalidContext
+from copyfit.history.abandoned import is_no_result
+from copyfit.shapes.messages import Message, Origin
+from copyfit.shapes.stages import AssembledTurn, TurnRequest
+
+pytestmark = pytest.mark.anyio
+
+
+class Summarizer:
+    async def summarize(self, request: SummaryRequest) -> str:
+        return "\n\n".join(f"## {heading}\nnoted" for heading in HEADINGS)
+
+
+@dataclass
+class Observer:
+    """Keeps the history that each collection shows, and tells the model how long it is."""
+
+    seen: list[Transcript] = field(default_factory=list)
+    id: str = "observer"
+    scopes: tuple[Scope, ...] = tuple(Scope)
+    required: bool = True
+
+    async def contribute(self, request: ContributeRequest) -> Contribution:
+        self.seen.append(request.history)
+        return Contribution(messages=(UserMessage(content=f"{len(request.history)} messages"),))
+
+
+async def assembled(history: Transcript, observer: Observer, **budgets: int) -> AssembledTurn:
+    ledger = TokenLedger(ConservativeTokenEstimator())
+    assembler = ContextAssembler(
+        registry=ContextContributorRegistry([observer]),
+        ledger=ledger,
+        compactor=HistoryCompactor(ledger=ledger, summarizer=Summarizer()),
+    )
+    limits = {"model_max_tokens": 8_000, "output_reserve_tokens": 1_000} | budgets
+    request = TurnRequest(
+        context_id="t", scope=Scope.MAIN, turn=1, history=history, budgets=ContextBudgets(**limits)
+    )
+    return await assembler.assemble(request)
+
+
+def rounds(count: int, *, words: int = 1) -> Transcript:
+    messages: list[Message] = []
+    for number in range(count):
+        messages += [
+            UserMessage(content=f"question {number}"),
+            AssistantMessage(content=f"answer {number} " * words),
+        ]
+    return Transcript(messages)
+
+
+async def test_contributions_come_from_the_history_once_when_nothing_is_cut() -> None:
+    observer = Observer()
+    history = rounds(3)
+    turn = await assembled(history, observer)
+    assert observer.seen == [history]
+    assert turn.model_input.messages == (*history, turn.model_input.messages[-1])
+    assert turn.history == history
+
+
+async def test_contributors_are_asked_again_about_the_history_that_a_compaction_left() -> None:
+    observer = Observer()
+    history = rounds(10, words=100)
+    turn = await assembled(history, observer)
+    first, second = observer.seen
+    assert first == history
+    assert second == turn.history
+    assert turn.compaction.summarized_messages > 0
+    assert turn.model_input.messages[-1].text == f"{len(turn.history)} messages"
+
+
+async def test_contributors_are_asked_again_about_what_the_window_lets_the_model_see() -> None:
+    """A skill that the window left out is as unreadable as one that a compaction took."""
+    observer = Observer()
+    history = rounds(4)
+    turn = await assembled(history, observer, window_rounds=2)
+    assert observer.seen == [history, Transcript(history[4:])]
+    assert turn.model_input.messages[:-1] == history[4:]
+    assert turn.model_input.messages[-1].text == "4 messages"
+    assert turn.history == history
+
+
+async def test_contributions_never_enter_the_history() -> None:
+    turn = await assembled(rounds(2), Observer())
+    assert {message.origin for message in turn.history} == {Origin.CANONICAL}
+    assert turn.model_input.messages[-1].origin is Origin.CONTRIBUTED
+
+
+async def test_a_call_that_the_run_went_on_without_is_closed_in_the_history_and_named_in_the_record() -> None:
+    history = Transcript(
+        [
+            UserMessage(content="go"),
+            AssistantMessage(content=(ToolCall(id="lost", name="read"),)),
+            UserMessage(content="go on"),
+        ]
+    )
+    turn = await assembled(history, Observer())
+    assert turn.abandoned_calls == ("lost",)
+    assert is_no_result(turn.history[2])
+    assert turn.model_input.messages[:4] == turn.history.messages
+
+
+async def test_a_result_that_no_message_declares_is_refused() -> None:
+    history = Transcript([UserMessage(content="go"), ToolMessage(call_id="forged", content="x")])
+    with pytest.raises(InvalidContext, match="orphan tool result"):
+        await assembled(history, Observer())
+
+
+async def test_the_history_given_is_not_changed() -> None:
+    history = rounds(30)
+    before = history.messages
+    await assembled(history, Observer())
+    assert history.messages is before
+
+
+async def test_tools_and_settings_go_through_unchanged() -> None:
+    ledger = TokenLedger(ConservativeTokenEstimator())
+    assembler = ContextAssembler(
+        registry=ContextContributorRegistry(),
+        ledger=ledger,
+        compactor=HistoryCompactor(ledger=ledger, summarizer=None),
+    )
+    tools = (ToolSpec(name="b"), ToolSpec(name="a"))
+    turn = await assembler.assemble(
+        TurnRequest(
+            context_id="t", scope=Scope.MAIN, turn=1, history=rounds(1), budgets=ContextBudgets(), tools=tools
+        )
+    )
+    assert turn.model_input.tools == tools
