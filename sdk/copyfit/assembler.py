@@ -84,7 +84,6 @@ class ContextAssembler:
             counted.history,
             pressure=pressure,
             budgets=request.budgets,
-            count_plan=plan_by_count(counted.history),
             forced=request.recovery is not None,
         )
         if compacted.changed:

@@ -11,6 +11,7 @@ CopyfitError
         ForgedRole              a contributor's message has a role other than user
         WindowCannotFit         what must be kept does not fit the input limit
         InvalidContext          the finished input breaks a rule of the validator
+    HistoryUnreadable           a line of a stored history is no message
     ToolOutputError             a stored tool output cannot be read as asked
     ToolError                   a tool registry or batch of calls is malformed
     RunCancelled                the run was cancelled
@@ -28,6 +29,7 @@ cause.
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -132,6 +134,19 @@ class InvalidContext(AssemblyError):
         super().__init__(f"The assembled context breaks a rule: {rule} ({where}).")
         self.rule = rule
         self.where = where
+
+
+class HistoryUnreadable(CopyfitError):
+    """Line `line` (counted from 1) of the history at `path` is no message, for `reason`."""
+
+    def __init__(self, path: Path, line: int, reason: str) -> None:
+        super().__init__(
+            f"Line {line} of the history {path} is no message: {reason}; mend or remove that line, or start a new "
+            "history under another name."
+        )
+        self.path = path
+        self.line = line
+        self.reason = reason
 
 
 class ToolOutputError(CopyfitError):

@@ -97,6 +97,25 @@ class SummaryPlan:
     summarize: tuple[Step, ...]
     keep: tuple[Step, ...]
 
+    @classmethod
+    def before(cls, cutoff: int, history: Transcript) -> "SummaryPlan | None":
+        """Return the plan that summarises the steps of `history` before place `cutoff`; None where there is nothing.
+
+        Everything from the first open call on stays as well, and so does the active user request, which comes
+        first where it is older than what is kept.
+        """
+        steps = history.steps
+        cutoff = min(cutoff, next((place for place, step in enumerate(steps) if step.is_open), cutoff))
+        old = [step for step in steps[:cutoff] if not step.is_checkpoint]
+        summarize = tuple(step for step in old if step.messages[0] is not history.anchor)
+        if not summarize:
+            return None
+        pinned = tuple(step for step in old if step.messages[0] is history.anchor)
+        return cls(
+            summarize=summarize,
+            keep=pinned + tuple(step for step in steps[cutoff:] if not step.is_checkpoint),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:

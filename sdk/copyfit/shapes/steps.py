@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from copyfit.shapes.messages import AssistantMessage, Message, ToolMessage
+from copyfit.shapes.messages import AssistantMessage, Message, Origin, ToolMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,11 @@ class Step:
     def is_open(self) -> bool:
         """Whether a declared call still waits for its result."""
         return bool(self.open_calls)
+
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether the step is a checkpoint."""
+        return self.messages[0].origin is Origin.CHECKPOINT
 
 
 def split_steps(messages: Iterable[Message]) -> tuple[Step, ...]:

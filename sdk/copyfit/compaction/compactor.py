@@ -1,0 +1,146 @@
+"""HistoryCompactor: old tool bodies first, then old closed steps."""
+
+from dataclasses import replace
+
+from copyfit.compaction.closed_steps import plan_closed_steps
+from copyfit.compaction.summarize import CheckpointWriter
+from copyfit.compaction.tool_bodies import project_tool_bodies
+from copyfit.ports.summarizer import HistorySummarizer
+from copyfit.shapes.budgets import ContextBudgets
+from copyfit.shapes.stages import Compacted, CompactionReason, CompactionStatistics, Pressure, SummaryPlan
+from copyfit.shapes.steps import Step
+from copyfit.shapes.transcript import Transcript
+from copyfit.tokens.ledger import TokenLedger
+
+COUNT_PASS_RETRIES = 1
+"""How often the message-count pass asks again after a rejected answer (behaviour.md section 4, step 2)."""
+
+
+class HistoryCompactor:
+    """Makes the canonical history smaller, without splitting a step or touching an open call.
+
+    Args:
+        ledger: counts.
+        summarizer: writes the checkpoints; None leaves every step as it is.
+        summarizer_window_tokens: the input that the summarizer can take; None for any.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        ledger: TokenLedger,
+        summarizer: HistorySummarizer | None,
+        summarizer_window_tokens: int | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._summarizer = summarizer
+        self._window_tokens = summarizer_window_tokens
+
+    @property
+    def summarizes(self) -> bool:
+        """Whether a summary plan can come to anything."""
+        return self._summarizer is not None
+
+    async def compact_count(self, history: Transcript, plan: SummaryPlan | None) -> Compacted:
+        """Carry out the message-count `plan`, if there is one; tool bodies are left alone.
+
+        Raises:
+            RunCancelled: the run was cancelled.
+
+        """
+        before = self._ledger.transcript(history)
+        statistics = CompactionStatistics(before_tokens=before, after_tokens=before)
+        if plan is None:
+            return Compacted(history, statistics)
+        statistics = replace(statistics, reason="message-count")
+        return await self._summarize(Compacted(history, statistics), plan, retries=COUNT_PASS_RETRIES)
+
+    async def compact(
+        self,
+        history: Transcript,
+        *,
+        pressure: Pressure,
+        budgets: ContextBudgets,
+        count_plan: SummaryPlan | None = None,
+        forced: bool = False,
+    ) -> Compacted:
+        """Relieve the `pressure`: cut old tool bodies, and if that is not enough, summarise old closed steps.
+
+        Without pressure only the `count_plan` is carried out. A `forced` pass runs in any case, cuts bodies down
+        to the tokens to retain, and always tries a summary.
+
+        Raises:
+            RunCancelled: the run was cancelled.
+
+        """
+        before = self._ledger.transcript(history)
+        over = before > pressure.history_line
+        reason = _reason(forced=forced, over=over, many=count_plan is not None)
+        done = Compacted(history, CompactionStatistics(reason=reason, before_tokens=before, after_tokens=before))
+        if forced or over:
+            done = self._project(done, pressure=pressure, budgets=budgets, forced=forced)
+            enough = self._ledger.transcript(done.history) <= pressure.history_line
+            if enough and not forced and count_plan is None:
+                return done
+            plan = plan_closed_steps(done.history, ledger=self._ledger, retain=pressure.retain)
+        else:
+            plan = count_plan
+        if plan is None:
+            return done
+        return await self._summarize(done, plan, retries=budgets.compaction_summary_retries)
+
+    def _project(self, done: Compacted, *, pressure: Pressure, budgets: ContextBudgets, forced: bool) -> Compacted:
+        projection = project_tool_bodies(
+            done.history,
+            ledger=self._ledger,
+            target=pressure.retain if forced else pressure.history_line,
+            preview_bytes=budgets.compaction_tool_preview_bytes,
+        )
+        statistics = replace(
+            done.statistics,
+            after_tokens=projection.tokens,
+            pruned_tool_results=len(projection.refs),
+            tool_output_refs=projection.refs,
+        )
+        return Compacted(projection.history, statistics)
+
+    async def _summarize(self, done: Compacted, plan: SummaryPlan, *, retries: int) -> Compacted:
+        if self._summarizer is None:
+            warning = "No summarizer is given; the old steps stay."
+            return replace(done, statistics=replace(done.statistics, summary_warnings=(warning,)))
+        writer = CheckpointWriter(
+            summarizer=self._summarizer,
+            ledger=self._ledger,
+            retries=retries,
+            window_tokens=self._window_tokens,
+        )
+        anchor = done.history.anchor
+        summary = await writer.write(
+            plan, previous=done.history.checkpoint, active_request=anchor.text if anchor else ""
+        )
+        history, summarized = done.history, 0
+        if summary.checkpoint is not None:
+            history = Transcript.of_steps((Step((summary.checkpoint,)), *plan.keep))
+            summarized = sum(len(step.messages) for step in plan.summarize)
+        statistics = replace(
+            done.statistics,
+            after_tokens=self._ledger.transcript(history),
+            summarized_messages=summarized,
+            summary_attempts=summary.attempts,
+            summary_rejected=summary.rejected,
+            summary_source_tokens=summary.source_tokens,
+            summary_checkpoint_tokens=summary.checkpoint_tokens,
+            summary_input_chars=summary.input_chars,
+            summary_output_chars=summary.output_chars,
+            summary_warnings=summary.warnings,
+        )
+        return Compacted(history, statistics)
+
+
+def _reason(*, forced: bool, over: bool, many: bool) -> CompactionReason:
+    if forced:
+        return "forced"
+    if over:
+        return "token-pressure"
+    return "message-count" if many else "none"

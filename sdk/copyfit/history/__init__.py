@@ -1,0 +1,1 @@
+"""The canonical session history: kept on disk, free of abandoned calls, and compacted by message count."""
