@@ -1,0 +1,7 @@
+"""Clients for real providers: they send a model input exactly as it is, and say in one way when it is too long."""
+
+from copyfit_adapters.errors import UnencodableInput, UnreadableRequest
+from copyfit_adapters.openai_chat.client import OpenAIChatClient
+from copyfit_adapters.openai_chat.dialect import Dialect
+
+__all__ = ["Dialect", "OpenAIChatClient", "UnencodableInput", "UnreadableRequest"]

@@ -1,0 +1,43 @@
+"""Every error of the adapters that the sdk does not have.
+
+CopyfitError
+    UnreadableRequest           a request body that is not what its protocol says
+    OversizedEvent              a stream that never ends its line or event
+    ProviderError (copyfit)
+        BadRequest (copyfit)
+            UnencodableInput    a model input that the protocol has no form for; nothing was sent
+
+What a provider answers is raised as one of the sdk's `ProviderError` classes.
+"""
+
+from copyfit.errors import BadRequest, CopyfitError
+
+
+class UnreadableRequest(CopyfitError):
+    """A request body cannot be read back: `protocol` says as what, `where` is the JSON path, `reason` says why."""
+
+    def __init__(self, protocol: str, where: str, reason: str) -> None:
+        super().__init__(f"This {protocol} request cannot be read back: {where} {reason}.")
+        self.protocol = protocol
+        self.where = where
+        self.reason = reason
+
+
+class OversizedEvent(CopyfitError):
+    """A server-sent event grew past `limit` bytes without ending."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"A server-sent event grew past {limit} bytes without ending; this is no event stream.")
+        self.limit = limit
+
+
+class UnencodableInput(BadRequest):
+    """The wire protocol has no form for the thing at `where`; nothing was sent.
+
+    `provider` is the protocol's name, for the input is refused before any server is asked.
+    """
+
+    def __init__(self, protocol: str, where: str, reason: str) -> None:
+        super().__init__(f"{protocol} cannot carry {where}: {reason}.", provider=protocol)
+        self.where = where
+        self.reason = reason

@@ -1,0 +1,193 @@
+"""The client of every chat completions server."""
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from copyfit.errors import AuthFailed, ProviderError, SettingsError, Unavailable
+from copyfit.shapes.budgets import ModelLimits
+from copyfit.shapes.model_input import ModelInput
+from copyfit.shapes.model_output import Finished, ModelOutput, StreamEvent
+from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, HttpSender, Timeouts
+from copyfit_adapters.openai_chat.decode import decode
+from copyfit_adapters.openai_chat.dialect import COMPATIBLE, OPENAI, Dialect
+from copyfit_adapters.openai_chat.encode import encode
+from copyfit_adapters.openai_chat.stream import ChatStream
+from copyfit_adapters.overflow.refusal import Asked
+
+OPENAI_URL = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+_DRAIN_SECONDS = 2.0
+"""How long the end of a finished stream is waited for, so that its connection can be used again."""
+
+
+class OpenAIChatClient:
+    """Sends model inputs to one model of a server that speaks chat completions.
+
+    `base_url` is everything before ``/chat/completions``. Without `api_key`, the key of OpenAI's own address
+    comes from ``OPENAI_API_KEY``; it is never sent to another address, which needs an `api_key` of its own, or
+    ``""`` when the server takes none. `http` is an open httpx or httpx2 client and stays open. `dialect`
+    defaults to OpenAI's at OpenAI's address and to the compatible one elsewhere. `provider` names the server in
+    errors and traces.
+
+    Raises:
+        AuthFailed: there is no key.
+        SettingsError: `base_url` is no http address.
+
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI_URL,
+        api_key: str | SecretStr | None = None,
+        http: AsyncHttpClient | None = None,
+        limits: ModelLimits | None = None,
+        max_retries: int = 2,
+        timeouts: Timeouts | None = DEFAULT_TIMEOUTS,
+        dialect: Dialect | None = None,
+        provider: str = "openai",
+    ) -> None:
+        address = urlsplit(base_url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            shown = "[masked]" if "@" in base_url else base_url
+            raise SettingsError("base_url", shown, "an http or https address, without /chat/completions")
+        at_openai = address.hostname == urlsplit(OPENAI_URL).hostname
+        self._url = base_url.rstrip("/")
+        self._key = _key(api_key, at_openai=at_openai, provider=provider, model=model)
+        self._asked = Asked(provider=provider, model=model, secrets=(self._key.get_secret_value(),))
+        self._limits = limits
+        self._dialect = dialect or (OPENAI if at_openai else COMPATIBLE)
+        self._sender = HttpSender(self._asked, http=http, max_retries=max_retries, timeouts=timeouts)
+
+    @property
+    def provider(self) -> str:
+        """Who answers, for errors and traces."""
+        return self._asked.provider
+
+    @property
+    def model(self) -> str:
+        """Which model answers."""
+        return self._asked.model or ""
+
+    @property
+    def limits(self) -> ModelLimits | None:
+        """The model's window, or None when it is not known."""
+        return self._limits
+
+    async def complete(self, model_input: ModelInput) -> ModelOutput:
+        """Send `model_input` and return the whole answer.
+
+        Raises:
+            ContextOverflow: the input is too long.
+            UnencodableInput: the protocol has no form for something in it; nothing was sent.
+            ProviderError: any other failure.
+
+        """
+        request = encode(model_input, self.model, dialect=self._dialect)
+        reply = await self._sender.post(self._url + request.path, self._headers("application/json"), request.body)
+        return decode(reply.status, reply.body, self._asked)
+
+    async def stream(self, model_input: ModelInput) -> AsyncIterator[StreamEvent]:
+        """Send `model_input` and yield the answer as it comes, `Finished` last.
+
+        Leaving the iteration early closes the response.
+
+        Raises:
+            ContextOverflow: the input is too long; also in mid-stream.
+            StreamBroken: the stream ended before the answer did; it holds the text that arrived.
+            UnencodableInput: the protocol has no form for something in the input; nothing was sent.
+            ProviderError: any other failure.
+
+        """
+        request = encode(model_input, self.model, stream=True, dialect=self._dialect)
+        decoder = ChatStream(self._asked)
+        finished: Finished | None = None
+        async with aclosing(self._pieces(request, decoder)) as pieces:
+            async for piece in pieces:
+                for event in decoder.feed(piece):
+                    if isinstance(event, Finished):
+                        finished = event
+                    else:
+                        yield event
+                if finished is not None:
+                    await _drain(pieces)
+                    break
+        if finished is not None:
+            yield finished
+            return
+        for event in decoder.close():
+            yield event
+
+    async def aclose(self) -> None:
+        """Close the connections that this client opened itself."""
+        await self._sender.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return (
+            f"OpenAIChatClient({self.model!r}, provider={self.provider!r}, host={urlsplit(self._url).hostname!r})"
+        )
+
+    async def _pieces(self, request: WireRequest, decoder: ChatStream) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of the answer; a connection that breaks after the first of them is a broken stream."""
+        began = False
+        url, headers = self._url + request.path, self._headers("text/event-stream")
+        async with aclosing(self._sender.stream(url, headers, request.body)) as answer:
+            try:
+                async for piece in answer:
+                    began = True
+                    yield piece
+            except Unavailable as e:
+                if began:
+                    raise decoder.broken() from e
+                raise
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": accept}
+        key = self._key.get_secret_value()
+        return headers | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+def _key(given: str | SecretStr | None, *, at_openai: bool, provider: str, model: str) -> SecretStr:
+    if given is None and at_openai:
+        given = os.environ.get(KEY_VARIABLE)
+    if given is None:
+        way = f"set {KEY_VARIABLE}" if at_openai else f"{KEY_VARIABLE} is sent to OpenAI's own address alone"
+        raise AuthFailed(
+            f"There is no API key for {provider}: {way}; pass api_key, or '' for a server that takes none.",
+            provider=provider,
+            model=model,
+        )
+    key = (given.get_secret_value() if isinstance(given, SecretStr) else given).strip()
+    if not (key.isascii() and key.isprintable()):
+        raise AuthFailed(
+            f"The API key of {provider} holds characters that no HTTP header can carry; copy it again.",
+            provider=provider,
+            model=model,
+        )
+    return SecretStr(key)
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read what follows the end of the answer: nothing, but a server closes its side only after it."""
+    import anyio
+
+    with suppress(ProviderError), anyio.move_on_after(_DRAIN_SECONDS):
+        async for _ in pieces:
+            pass

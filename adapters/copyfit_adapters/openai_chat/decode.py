@@ -1,0 +1,180 @@
+"""Read a chat completions answer.
+
+Tolerant where servers differ: missing ids, null or absent usage and logprobs, arguments as an object, an error
+under status 200. What copyfit does not model is kept: fields of the message in its `extra` (they go back with
+it), the rest in the output's `extra`.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from copyfit.errors import MalformedReply, ProviderError
+from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
+from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
+from copyfit_adapters.openai_chat.messages import read_assistant
+from copyfit_adapters.overflow.evidence import lift
+from copyfit_adapters.overflow.judge import judge
+from copyfit_adapters.overflow.refusal import Asked, refusal
+
+_FINISH = {
+    "stop": FinishReason.STOP,
+    "end_turn": FinishReason.STOP,
+    "eos": FinishReason.STOP,
+    "length": FinishReason.LENGTH,
+    "max_tokens": FinishReason.LENGTH,
+    "tool_calls": FinishReason.TOOL_CALLS,
+    "function_call": FinishReason.TOOL_CALLS,
+    "content_filter": FinishReason.CONTENT_FILTER,
+    "sensitive": FinishReason.CONTENT_FILTER,
+    "model_context_window_exceeded": FinishReason.CONTEXT_WINDOW,
+}
+"""OpenAI's five words, and those of Together (eos), Z.ai (sensitive, model_context_window_exceeded) and of
+Anthropic's models behind a gateway (end_turn, max_tokens)."""
+
+SOMEONE = Asked(provider=PROTOCOL)
+"""Stands in where nobody says who was asked."""
+
+_MODELLED = frozenset({"id", "object", "model", "choices", "usage"})
+_MODELLED_CHOICE = frozenset({"index", "message", "finish_reason"})
+
+
+def decode(status: int, body: bytes, asked: Asked = SOMEONE) -> ModelOutput:
+    """Return the answer in `body`; `asked` says who was asked, for errors.
+
+    Raises:
+        ContextOverflow: the answer is an error that says the input is too long.
+        ProviderError: the answer is another error.
+        MalformedReply: it is no chat completion.
+
+    """
+    try:
+        reply = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as e:
+        raise _no_answer(status, body, asked) from e
+    if not 200 <= status < 300 or not isinstance(reply, dict) or is_error(reply):
+        raise _no_answer(status, body, asked)
+    return read_reply(reply, asked)
+
+
+def is_error(reply: Mapping[str, Any]) -> bool:
+    """Whether a JSON object that came as an answer, whole or in a stream, is an error in truth."""
+    if reply.get("error"):
+        return True
+    return "choices" not in reply and any(
+        isinstance(reply.get(name), str) for name in ("message", "detail", "error_message", "msg")
+    )
+
+
+def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
+    """Return the answer in a chat completion object.
+
+    Raises:
+        MalformedReply: there is no first choice with a message.
+
+    """
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    said = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(said, dict):
+        raise _malformed("has no choice with a message", asked)
+    response_id = _text(reply.get("id"))
+    try:
+        message = read_assistant(_sendable(said, response_id), "$.choices[0].message")
+    except UnreadableRequest as e:
+        raise _malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
+    others = choices[1:] if isinstance(choices, list) else []
+    extra = _kept(reply, _MODELLED) | {"choice": _kept(choice, _MODELLED_CHOICE), "other_choices": others}
+    word = _text(choice.get("finish_reason"))
+    return ModelOutput(
+        message=message,
+        finish_reason=_FINISH.get(word or "", FinishReason.OTHER),
+        raw_finish_reason=word,
+        usage=read_usage(reply.get("usage")),
+        model=_text(reply.get("model")),
+        response_id=response_id,
+        extra=_kept(extra),
+    )
+
+
+def read_usage(usage: Any) -> Usage:
+    """Return the token counts in a `usage` object; anything else says nothing.
+
+    The cached share stands in ``prompt_tokens_details`` (OpenAI), ``prompt_cache_hit_tokens`` (DeepSeek) or
+    ``cached_tokens`` (Moonshot).
+    """
+    if not isinstance(usage, dict):
+        return Usage()
+    prompt, completion = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
+    cached = prompt.get("cached_tokens") if isinstance(prompt, dict) else None
+    for name in ("prompt_cache_hit_tokens", "cached_tokens"):
+        cached = usage.get(name) if cached is None else cached
+    return Usage(
+        input_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=_count(usage.get("completion_tokens")),
+        cached_input_tokens=_count(cached),
+        reasoning_tokens=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+        raw=usage,
+    )
+
+
+def _sendable(said: dict[str, Any], response_id: str | None) -> dict[str, Any]:
+    """Return the message in the form in which it may go back in a later request.
+
+    Fields that say nothing (null, empty) go; calls get what the server left out. A text answer is plain text, and
+    an empty text beside calls or reasoning is none.
+    """
+    fields = _kept(said)
+    calls = fields.get("tool_calls")
+    if isinstance(calls, list):
+        fields["tool_calls"] = [_completed(call, index, response_id) for index, call in enumerate(calls)]
+    beside = isinstance(calls, list) or any(isinstance(fields.get(name), str) for name in THINKING_FIELDS)
+    if not fields.get("content"):
+        fields["content"] = None if beside else ""
+    return fields
+
+
+def _completed(call: Any, index: int, response_id: str | None) -> Any:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
+        return call
+    arguments = call["function"].get("arguments")
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    function = {**call["function"], "arguments": arguments or "{}"}
+    made = {"id": call.get("id") or f"call-{response_id or 'answer'}-{index}", "function": function}
+    return {name: value for name, value in (call | made).items() if name != "index"}
+
+
+def _kept(fields: Mapping[str, Any], modelled: frozenset[str] = frozenset()) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in modelled and _says_something(value)}
+
+
+def _says_something(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_says_something(entry) for entry in value.values())
+    return value is not None and value != []
+
+
+def _no_answer(status: int, body: bytes, asked: Asked) -> ProviderError:
+    evidence = lift(status, body)
+    verdict = judge(evidence)
+    if 200 <= status < 300 and not verdict.is_context_overflow and (evidence.data is None or not evidence.message):
+        return _malformed("is no JSON object", asked)
+    return refusal(evidence, asked, verdict=verdict)
+
+
+def _malformed(reason: str, asked: Asked) -> MalformedReply:
+    return MalformedReply(
+        f"The answer of {asked.provider} {reason}; check that the base URL leads to a chat completions endpoint.",
+        provider=asked.provider,
+        model=asked.model,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

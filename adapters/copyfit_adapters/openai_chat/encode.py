@@ -1,0 +1,261 @@
+"""Write a model input as the body of a chat completions request.
+
+The bytes are ours: compact JSON in UTF-8, fields in a fixed order, messages last, so that two inputs with a
+common beginning make bodies with a common beginning. Each message is one fragment that depends on nothing but
+the message. Text with a lone surrogate, which UTF-8 cannot carry, is written with JSON escapes.
+
+Fields of `extra["openai-chat"]` are written back where they were read. One that copyfit writes itself, or would
+read back as something else, is refused: what the model sees has one place in the input, and a role cannot be
+forged.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from copyfit.shapes.messages import (
+    AssistantMessage,
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolMessage,
+)
+from copyfit.shapes.model_input import ModelInput, ModelSettings
+from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.errors import UnencodableInput
+from copyfit_adapters.openai_chat.dialect import OPENAI, PROTOCOL, THINKING_FIELDS, Dialect
+from copyfit_adapters.openai_chat.fields import OUTSIDE_INPUT, read_fields, read_tool
+from copyfit_adapters.openai_chat.messages import read_call, read_message, read_part
+
+PATH = "/chat/completions"
+
+_Extra = Mapping[str, Mapping[str, Any]]
+
+
+def encode(model_input: ModelInput, model: str, *, stream: bool = False, dialect: Dialect = OPENAI) -> WireRequest:
+    """Return the request that puts `model_input` to `model`.
+
+    Raises:
+        UnencodableInput: the protocol has no form for something in the input; the error names it.
+
+    """
+    head = _dumps({"model": model} | _settings(model_input, stream=stream, dialect=dialect), "settings")
+    tools = [encode_tool(tool, where=f"tools[{index}]") for index, tool in enumerate(model_input.tools)]
+    messages = [_dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
+    if not model_input.system:
+        messages.clear()
+    messages += [
+        encode_message(message, where=f"messages[{index}]") for index, message in enumerate(model_input.messages)
+    ]
+    pieces = [head[:-1]]
+    if tools:
+        pieces += [b',"tools":[', b",".join(tools), b"]"]
+    pieces += [b',"messages":[', b",".join(messages), b"]}"]
+    return WireRequest(path=PATH, body=b"".join(pieces))
+
+
+def encode_message(message: Message, *, where: str = "message") -> bytes:
+    """Return the JSON of one message; equal messages give equal bytes, whatever stands around them.
+
+    Raises:
+        UnencodableInput: the protocol has no form for it.
+
+    """
+    if isinstance(message, AssistantMessage):
+        fields = _assistant(message, where)
+    elif isinstance(message, ToolMessage):
+        fields = {"role": "tool", "tool_call_id": message.call_id, "content": _content(message, where)}
+    else:
+        fields = {"role": "user", "content": _content(message, where)}
+        if message.name is not None:
+            fields["name"] = message.name
+    return _dumps(_with_extra(fields, message.extra, lambda merged: read_message(merged, where), where), where)
+
+
+def encode_tool(tool: ToolSpec, *, where: str = "tool") -> bytes:
+    """Return the JSON of one tool.
+
+    Raises:
+        UnencodableInput: the protocol has no form for it.
+
+    """
+    function: dict[str, Any] = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    function["parameters"] = tool.parameters
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    fields = {"type": "function", "function": function}
+    return _dumps(_with_extra(fields, tool.extra, read_tool, where, nested="function"), where)
+
+
+def _settings(model_input: ModelInput, *, stream: bool, dialect: Dialect) -> dict[str, Any]:
+    settings = model_input.settings
+    given = {
+        dialect.max_tokens_field: settings.max_output_tokens,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "seed": settings.seed,
+        "stop": list(settings.stop) or None,
+        "tool_choice": _tool_choice(settings),
+        "parallel_tool_calls": settings.parallel_tool_calls,
+    }
+    fields = {name: value for name, value in given.items() if value is not None}
+    own = settings.extra.get(PROTOCOL, {})
+    taken = OUTSIDE_INPUT | ({"tools"} if model_input.tools else set())
+    for name in own.keys() & taken:
+        raise UnencodableInput(PROTOCOL, f"settings.extra[{PROTOCOL!r}]", f"copyfit writes {name!r} itself")
+    fields = _with_extra(fields, settings.extra, lambda merged: read_fields(merged)[0], "settings")
+    if stream:
+        fields["stream"] = True
+        if dialect.include_usage and "stream_options" not in own:
+            fields["stream_options"] = {"include_usage": True}
+    return fields
+
+
+def _tool_choice(settings: ModelSettings) -> str | dict[str, Any] | None:
+    choice = settings.tool_choice
+    if choice is None or choice in ("auto", "none", "required"):
+        return choice
+    kind, _, name = choice.partition(":")
+    if kind != "tool" or ":" not in choice:
+        allowed = "'auto', 'none', 'required' or 'tool:NAME'"
+        raise UnencodableInput(PROTOCOL, "settings.tool_choice", f"{choice!r} is none of {allowed}")
+    return {"type": "function", "function": {"name": name}}
+
+
+def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"role": "assistant", "content": message.content}
+    if not isinstance(message.content, str):
+        thinking = [
+            part for part in message.content if isinstance(part, ThinkingPart) and part.provider == PROTOCOL
+        ]
+        said = [part for part in message.content if isinstance(part, TextPart | ImagePart | FilePart)]
+        calls = message.tool_calls
+        fields["content"] = [_part(part, f"{where}.content[{index}]") for index, part in enumerate(said)] or None
+        if (
+            len(said) == 1
+            and (thinking or calls)
+            and isinstance(said[0], TextPart)
+            and not said[0].extra.get(PROTOCOL)
+        ):
+            fields["content"] = said[0].text
+        if thinking:
+            fields[_thinking_field(thinking[0])] = "".join(part.text for part in thinking)
+        if calls:
+            fields["tool_calls"] = [
+                _call(call, f"{where}.tool_calls[{index}]") for index, call in enumerate(calls)
+            ]
+    if message.name is not None:
+        fields["name"] = message.name
+    return fields
+
+
+def _thinking_field(part: ThinkingPart) -> str:
+    field = part.opaque.get("field")
+    return field if field in THINKING_FIELDS else THINKING_FIELDS[0]
+
+
+def _call(call: ToolCall, where: str) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    fields = {"id": call.id, "type": "function", "function": function}
+    return _with_extra(fields, call.extra, read_call, where, nested="function")
+
+
+def _content(message: Message, where: str) -> str | list[dict[str, Any]]:
+    if isinstance(message.content, str):
+        return message.content
+    return [_part(part, f"{where}.content[{index}]") for index, part in enumerate(message.content)]
+
+
+def _part(part: Part, where: str) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return _text(part, where)
+    if isinstance(part, ImagePart):
+        image = {"url": _image_url(part, where)}
+        if part.detail is not None:
+            image["detail"] = part.detail
+        fields, nested = {"type": "image_url", "image_url": image}, "image_url"
+    elif isinstance(part, FilePart):
+        fields, nested = {"type": "file", "file": _file(part, where)}, "file"
+    else:
+        raise UnencodableInput(PROTOCOL, where, f"a {part.type} part has no place in this content")
+    return _with_extra(fields, part.extra, lambda merged: read_part(merged, where), where, nested=nested)
+
+
+def _text(part: TextPart, where: str) -> dict[str, Any]:
+    own = part.extra.get(PROTOCOL, {})
+    if "type" not in own:
+        fields = {"type": "text", "text": part.text}
+        return _with_extra(fields, part.extra, lambda merged: read_part(merged, where), where)
+    fields = dict(own) | ({"text": part.text} if part.text else {})
+    if ("text" in own and part.text) or read_part(fields, where) != TextPart(
+        text=part.text, extra={PROTOCOL: own}
+    ):
+        raise UnencodableInput(PROTOCOL, where, "its extra 'type' makes it another part than a text")
+    return fields
+
+
+def _image_url(part: ImagePart, where: str) -> str:
+    if (part.url is None) == (part.data is None):
+        raise UnencodableInput(PROTOCOL, where, "an image has either a url or data")
+    if part.url is not None:
+        return part.url
+    if part.media_type is None:
+        raise UnencodableInput(PROTOCOL, where, "an image given as data needs its media type")
+    return f"data:{part.media_type};base64,{part.data}"
+
+
+def _file(part: FilePart, where: str) -> dict[str, str]:
+    if part.url is not None and part.data is not None:
+        raise UnencodableInput(PROTOCOL, where, "a file has either a url or data")
+    data = part.url
+    if part.url is not None and ":" not in part.url:
+        raise UnencodableInput(PROTOCOL, where, "the url of the file has no scheme")
+    if part.data is not None:
+        data = part.data if part.media_type is None else f"data:{part.media_type};base64,{part.data}"
+        if part.media_type is None and ":" in part.data:
+            raise UnencodableInput(PROTOCOL, where, "the data of the file is not base64")
+    given = {"file_id": part.file_id, "file_data": data, "filename": part.filename}
+    if part.file_id is None and data is None:
+        raise UnencodableInput(PROTOCOL, where, "a file has a file_id, a url or data")
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _with_extra(
+    fields: dict[str, Any], extra: _Extra, read: Callable[[Any], Any], where: str, *, nested: str | None = None
+) -> dict[str, Any]:
+    """Return `fields` with this protocol's `extra`, checked by reading both back."""
+    own = extra.get(PROTOCOL)
+    if not own:
+        return fields
+    merged = fields | {name: value for name, value in own.items() if name != nested}
+    clash = sorted(fields.keys() & own.keys() - {nested})
+    inner = own.get(nested) if nested else None
+    if nested and isinstance(inner, Mapping):
+        clash += sorted(f"{nested}.{name}" for name in fields[nested].keys() & inner.keys())
+        merged[nested] = fields[nested] | inner
+    elif inner is not None:
+        clash.append(str(nested))
+    if not clash:
+        expected = read(fields).model_copy(update={"extra": {PROTOCOL: dict(own)}})
+        if read(merged) == expected:
+            return merged
+    named = ", ".join(clash or sorted(own))
+    raise UnencodableInput(PROTOCOL, where, f"its extra fields ({named}) have a place of their own in the input")
+
+
+def _dumps(value: Any, where: str) -> bytes:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as e:
+        raise UnencodableInput(PROTOCOL, where, "it holds a value that JSON has no form for") from e
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()

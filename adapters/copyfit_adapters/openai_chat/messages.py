@@ -1,0 +1,213 @@
+"""Read chat completions messages, from requests and answers alike, into copyfit's shapes.
+
+One rule decides where everything goes: a field that the shapes can model is modelled, and everything else rides
+in `extra["openai-chat"]` under its own name, so that nothing is dropped in silence. A null stands for an absent
+field.
+
+- A role other than user, assistant and tool (a system or developer message in mid-conversation, the old function
+  role) becomes a `UserMessage` whose extra `role` names it. Such a message can be compared, and is refused by
+  `encode`: a role is never taken from `extra`.
+- A content part of a type that has no shape (audio, refusal) becomes a `TextPart` whose extra holds the part.
+- Tool calls that cannot be modelled (custom tools) stay in the message's extra as a whole.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from copyfit.shapes.messages import (
+    AssistantMessage,
+    AssistantPart,
+    FilePart,
+    ImagePart,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
+
+ContentPart = TextPart | ImagePart | FilePart
+Content = str | tuple[ContentPart, ...]
+
+_DATA_URL = re.compile(r"data:([^;,]+);base64,([^:]*)")
+
+
+def read_message(message: Any, where: str) -> UserMessage | AssistantMessage | ToolMessage:
+    """Return the shape of one wire `message`; `where` is its JSON path, for errors.
+
+    Raises:
+        UnreadableRequest: it is no message: not an object, no role, or content that is neither text nor parts.
+
+    """
+    fields = as_object(message, where)
+    role = fields.get("role")
+    if not isinstance(role, str):
+        raise UnreadableRequest(PROTOCOL, f"{where}.role", "is not text")
+    if role == "assistant":
+        return read_assistant(fields, where)
+    content = _read_content(fields.get("content"), f"{where}.content")
+    rest = _without(fields, "role", "content")
+    if role == "tool":
+        call_id = rest.pop("tool_call_id", None)
+        if not isinstance(call_id, str):
+            raise UnreadableRequest(PROTOCOL, f"{where}.tool_call_id", "is not text")
+        return ToolMessage(call_id=call_id, content=content, name=_pop_text(rest, "name"), extra=as_extra(rest))
+    name = _pop_text(rest, "name")
+    marker = {} if role == "user" else {"role": role}
+    return UserMessage(content=content, name=name, extra=as_extra(marker | rest))
+
+
+def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
+    """Return the shape of an assistant's message, of a request or of an answer.
+
+    The parts come in the order of the wire: reasoning, text, calls.
+
+    Raises:
+        UnreadableRequest: the content is neither text nor parts.
+
+    """
+    content = _read_content(fields.get("content"), f"{where}.content")
+    rest = _without(fields, "role", "content")
+    name = _pop_text(rest, "name")
+    thinking = _pop_thinking(rest)
+    calls = _pop_calls(rest)
+    if thinking or calls:
+        said = (TextPart(text=content),) if isinstance(content, str) else content
+        parts: tuple[AssistantPart, ...] = (*thinking, *said, *calls)
+        return AssistantMessage(content=parts, name=name, extra=as_extra(rest))
+    return AssistantMessage(content=content, name=name, extra=as_extra(rest))
+
+
+def read_part(part: Any, where: str) -> ContentPart:
+    """Return the shape of one content part of a message.
+
+    Raises:
+        UnreadableRequest: it is not an object with a type.
+
+    """
+    fields = as_object(part, where)
+    kind = fields.get("type")
+    if not isinstance(kind, str):
+        raise UnreadableRequest(PROTOCOL, f"{where}.type", "is not text")
+    text = fields.get("text")
+    if kind == "text" and isinstance(text, str):
+        return TextPart(text=text, extra=as_extra(_without(fields, "type", "text")))
+    modelled = _read_image(fields) if kind == "image_url" else _read_file(fields) if kind == "file" else None
+    if modelled is not None:
+        return modelled
+    if isinstance(text, str):
+        return TextPart(text=text, extra=as_extra(_without(fields, "text")))
+    return TextPart(text="", extra=as_extra(fields))
+
+
+def read_call(call: Any) -> ToolCall | None:
+    """Return the shape of one entry of `tool_calls`, or None when it is not a complete call of a function."""
+    if not isinstance(call, dict) or call.get("type", "function") != "function":
+        return None
+    function = call.get("function")
+    if not isinstance(function, dict):
+        return None
+    call_id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+    if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
+        return None
+    rest = _without(call, "id", "type", "function")
+    inner = _without(function, "name", "arguments")
+    return ToolCall(id=call_id, name=name, arguments=arguments, extra=as_extra(rest, function=inner))
+
+
+def as_object(value: Any, where: str) -> dict[str, Any]:
+    """Return `value` if it is a JSON object.
+
+    Raises:
+        UnreadableRequest: it is something else.
+
+    """
+    if not isinstance(value, dict):
+        raise UnreadableRequest(PROTOCOL, where, "is not an object")
+    return value
+
+
+def as_extra(rest: dict[str, Any], **nested: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return `rest`, with what is left of each `nested` object, as the `extra` of a shape."""
+    rest = rest | {name: inner for name, inner in nested.items() if inner}
+    return {PROTOCOL: rest} if rest else {}
+
+
+def _read_content(content: Any, where: str) -> Content:
+    if isinstance(content, str):
+        return content
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        raise UnreadableRequest(PROTOCOL, where, "is neither text nor a list of parts")
+    return tuple(read_part(part, f"{where}[{index}]") for index, part in enumerate(content))
+
+
+def _read_image(fields: dict[str, Any]) -> ImagePart | None:
+    image = fields["image_url"] if isinstance(fields.get("image_url"), dict) else {}
+    url, detail = image.get("url"), image.get("detail")
+    if not isinstance(url, str) or not isinstance(detail, str | None):
+        return None
+    extra = as_extra(_without(fields, "type", "image_url"), image_url=_without(image, "url", "detail"))
+    inline = _DATA_URL.fullmatch(url)
+    if inline:
+        return ImagePart(media_type=inline[1], data=inline[2], detail=detail, extra=extra)
+    return ImagePart(url=url, detail=detail, extra=extra)
+
+
+def _read_file(fields: dict[str, Any]) -> FilePart | None:
+    file = fields["file"] if isinstance(fields.get("file"), dict) else {}
+    file_id, data, filename = (file.get(name) for name in ("file_id", "file_data", "filename"))
+    named = {name: value for name, value in (("file_id", file_id), ("filename", filename)) if value is not None}
+    if data is None and file_id is None:
+        return None
+    if not all(isinstance(value, str) for value in (*named.values(), data or "")):
+        return None
+    inner = _without(file, "file_id", "file_data", "filename")
+    extra = as_extra(_without(fields, "type", "file"), file=inner)
+    if data is None:
+        return FilePart(**named, extra=extra)
+    inline = _DATA_URL.fullmatch(data)
+    if inline:
+        return FilePart(**named, media_type=inline[1], data=inline[2], extra=extra)
+    return FilePart(**named, url=data, extra=extra) if ":" in data else FilePart(**named, data=data, extra=extra)
+
+
+def _pop_thinking(rest: dict[str, Any]) -> tuple[ThinkingPart, ...]:
+    found: tuple[ThinkingPart, ...] = ()
+    for field in THINKING_FIELDS:
+        value = rest.get(field)
+        if value is None:
+            rest.pop(field, None)
+        elif isinstance(value, str) and not found:
+            opaque = {} if field == THINKING_FIELDS[0] else {"field": field}
+            found = (ThinkingPart(text=rest.pop(field), provider=PROTOCOL, opaque=opaque),)
+    return found
+
+
+def _pop_calls(rest: dict[str, Any]) -> tuple[ToolCall, ...]:
+    value = rest.get("tool_calls")
+    if value is None or value == []:
+        rest.pop("tool_calls", None)
+        return ()
+    read = [read_call(call) for call in value] if isinstance(value, list) else [None]
+    calls = tuple(call for call in read if call is not None)
+    if len(calls) < len(read):
+        return ()
+    del rest["tool_calls"]
+    return calls
+
+
+def _pop_text(rest: dict[str, Any], field: str) -> str | None:
+    value = rest.get(field)
+    if value is None or isinstance(value, str):
+        rest.pop(field, None)
+        return value
+    return None
+
+
+def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}

@@ -1,0 +1,170 @@
+"""The rules of everything that is not an overflow, though it may speak of tokens, limits and lengths.
+
+A pattern names a family (what is said of what), never one provider's sentence, so that a wording nobody has seen
+yet still lands in the right row. `source` says whose errors the family was drawn from.
+"""
+
+from copyfit_adapters.overflow.rules import Kind, Rule
+from copyfit_adapters.overflow.wording import CAP, EXCEEDS, SAID, WINDOW
+
+VETOES: tuple[Rule, ...] = (
+    Rule(
+        name="unauthorized",
+        kind=Kind.AUTH,
+        statuses=frozenset({401}),
+        source="HTTP 401",
+    ),
+    Rule(
+        name="rate-of-tokens",
+        kind=Kind.RATE_LIMIT_TOKENS,
+        patterns=(
+            r"\btokens?[ -]per[ -](?:min|minute|hour|day|second|month)\b",
+            r"\b(?:tpm|tpd|itpm|otpm)\b",
+            r"\btokens? (?:rate|usage)[ -]limit|\btokens?\b[^\n]{0,30}\bper[- ]minute\b",
+            r"too many tokens\b[^\n]{0,30}\b(?:wait|retry|later|slow)",
+            r"每(?:一)?(?:分钟|天|日|小时)[^\n]{0,12}token",
+        ),
+        source="Groq, OpenAI, Anthropic, Azure, Moonshot: tokens over a time; Bedrock: too many tokens, wait",
+    ),
+    Rule(
+        name="quota",
+        kind=Kind.QUOTA,
+        patterns=(
+            r"\b(?:insufficient|low|no|more|enough)\b[^\n]{0,20}\b(?:credits?|balance|funds?|quota)\b",
+            r"\bcredit balance\b|\bcan only afford\b|\brecharge\b|\bpayment required\b|\bbilling\b|\bspending\b",
+            r"\b(?:quota|(?:usage|monthly|daily|weekly|plan) limit)\b",
+            r"余额|欠费|充值|额度|配额|套餐",
+        ),
+        source="OpenAI insufficient_quota, OpenRouter credits and key budgets, Z.ai balance, Gemini quota",
+    ),
+    Rule(
+        name="quota-word",
+        kind=Kind.QUOTA,
+        words=frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance"}),
+        source="OpenAI's error codes",
+    ),
+    Rule(
+        name="payment-required",
+        kind=Kind.QUOTA,
+        statuses=frozenset({402}),
+        source="HTTP 402; OpenRouter, DeepSeek",
+    ),
+    Rule(
+        name="capacity",
+        kind=Kind.OVERLOADED,
+        patterns=(
+            r"\boverload(?:ed|ing)\b|\b(?:out of|over) capacity\b|\bcapacity limit\b",
+            r"\bcurrently loading\b|\bloading model\b",
+            r"\bhigh (?:demand|traffic|volume)\b|\btemporarily (?:unavailable|overloaded)\b",
+            r"服务(?:器)?(?:繁忙|过载)",
+        ),
+        source="Anthropic overloaded_error, TGI, Together, Vertex, Bedrock, Hugging Face, llama.cpp",
+    ),
+    Rule(
+        name="time-is-up",
+        kind=Kind.TIMEOUT,
+        patterns=(r"\bdeadline exceeded\b|\btimed? ?-?out\b|\betimedout\b|\bgateway time",),
+        source="Go servers (context deadline exceeded), gateways, sockets",
+    ),
+    Rule(
+        name="rate-of-requests",
+        kind=Kind.RATE_LIMIT_REQUESTS,
+        patterns=(
+            r"\brate[ _-]?limit|\btoo many requests\b|\bthrottl|\bconcurren(?:t|cy)\b",
+            r"\b(?:requests?|calls?)[ -]per[ -](?:min|minute|hour|day|second)\b|\brpm\b",
+            r"\b(?:try again|retry) (?:in|after) \d|\bwait before\b",
+            r"速率|频率|频繁|限流|并发",
+        ),
+        source="Anthropic, Azure, Mistral, Groq and the Chinese providers: requests over a time",
+    ),
+    Rule(
+        name="too-many-requests",
+        kind=Kind.RATE_LIMIT_REQUESTS,
+        statuses=frozenset({429}),
+        source="HTTP 429; never an overflow in the corpus",
+    ),
+    Rule(
+        name="key",
+        kind=Kind.AUTH,
+        patterns=(
+            r"\b(?:api|subscription|security|access)[ _-]?(?:key|token)\b[^\n]{0,40}"
+            r"\b(?:invalid|missing|expired|wrong)",
+            r"\b(?:invalid|incorrect|missing|wrong|expired)\b[^\n]{0,20}\b(?:api[ _-]?key|credentials?)",
+            r"\bunauthori[sz]ed\b|\bnot authori[sz]ed\b|\bauthentication\b[^\n]{0,20}\b(?:fail|error|required)",
+        ),
+        source="OpenAI, DeepSeek, Perplexity, Bedrock",
+    ),
+    Rule(
+        name="filtered",
+        kind=Kind.CONTENT_FILTER,
+        patterns=(
+            r"\bcontent (?:management )?(?:policy|filter)|\bwas (?:filtered|flagged|blocked)\b|\bmoderation\b",
+            r"\binappropriate content\b|敏感|审核",
+        ),
+        source="Azure content management policy, OpenAI moderation, DashScope inspection",
+    ),
+    Rule(
+        name="media",
+        kind=Kind.IMAGE_LIMIT,
+        patterns=(
+            r"\b(?:images?|pdf|videos?|audio|media|pixels?)\b[^\n]{0,50}"
+            r"\b(?:exceeds?|too (?:large|big|many|long)|allowed size|(?:may|can) be provided|limit|at most)\b",
+            r"\bimages?\b[^\n]{0,90}\bvision\b",
+            r"\b(?:at most|maximum of|more than|up to|too many) \d* ?(?:images?|pdf|videos?|audio|media)\b",
+            r"图片|图像",
+        ),
+        unless=r"\b(?:prompt|input)\b[^\n]{0,60}\b(?:longer than|too long)\b",
+        source="Anthropic PDF pages and pixels, Gemini image parts, Mistral vision, vLLM images in one request",
+    ),
+    Rule(
+        name="tools",
+        kind=Kind.TOOL_LIMIT,
+        patterns=(r"\btools\b[^\n]{0,20}\b(?:array too long|too many|at most)|\b(?:too many|number of) tools\b",),
+        source="OpenAI and Copilot: 128 tools",
+    ),
+    Rule(
+        name="body-size",
+        kind=Kind.PAYLOAD_TOO_LARGE,
+        patterns=(
+            r"\b(?:payload|body|entity|upload)\b[^\n]{0,40}\b(?:exceed\w{0,5}|too large|length limit)",
+            r"\brequest (?:exceeds the maximum size|size exceeds|(?:is )?too large)\b",
+            rf"{EXCEEDS}[^\n]{{0,40}}\d ?(?:[kmg]i?b|(?:mega)?bytes?)\b",
+            r"请求体",
+        ),
+        unless=rf"\btokens?\b|\b{WINDOW}",
+        source="Anthropic request_too_large, nginx, Azure AI Foundry, Gemini payload size: bytes of the body",
+    ),
+    Rule(
+        name="other-thing",
+        kind=Kind.INVALID_REQUEST,
+        patterns=(
+            r"\bunsupported parameter\b|\bis not supported with this model\b",
+            r"\bfile\b[^\n]{0,40}\bexceed|\bcontext window (?:is )?too small[^\n]{0,10}minimum",
+            r"\bminimum (?:token|number of tokens|context)",
+            r"\b(?:name|id|description|key|metadata|url|user|schema)\b'?[^\n]{0,30}"
+            r"(?:exceed|string too long|max_?length)",
+            r"\b(?:retries|attempts)\b[^\n]{0,20}exceeded|exceeded[^\n]{0,30}\b(?:retries|attempts)\b",
+        ),
+        unless=rf"\b(?:prompt|messages|conversation) (?:is |are )?too long"
+        rf"|{SAID}[^\n]{{0,40}}{EXCEEDS}[^\n]{{0,40}}\bcontext",
+        source="a file tool's own cap, a client's minimum window, Vertex cache minimum, OpenAI caps on names",
+    ),
+)
+"""Rates, quotas, keys, filters, media, tools, sizes of other things; tried before any overflow by wording."""
+
+OUTPUT_CAPS: tuple[Rule, ...] = (
+    Rule(
+        name="output-cap",
+        kind=Kind.OUTPUT_LIMIT,
+        patterns=(
+            rf"{CAP}(?:(?!prompt|input|message)[^\n]){{0,60}}"
+            r"(?:too large|(?:must|should)(?: not)? be|cannot (?:be|exceed)|can not|range|exceed|valid\b|> ?\d|<="
+            r"|at most|(?:less|greater|larger|smaller) than|is not supported|maximum|not valid|reached)",
+            rf"(?:smaller than|range of|invalid|maximum (?:allowed )?number of) {CAP}",
+            rf"(?:exceeded the|supports at most) [\d,]* ?{CAP}",
+            r"\bmaximum tokens you requested\b|\bis not less or equal to\b|输出长度|最大输出",
+        ),
+        source="every provider's cap on the answer: OpenAI, Anthropic, Groq, DeepSeek, DashScope, TGI, Bedrock",
+    ),
+)
+"""Caps on the answer alone; tried after the overflows that count the answer with the input."""

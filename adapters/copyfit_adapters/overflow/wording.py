@@ -1,0 +1,68 @@
+"""The vocabulary that the rules are made of: what was sent, the room it needs, and how one exceeds the other.
+
+A pattern built from these names a family of sentences. Each is written for the plain text that `plain` gives.
+"""
+
+import re
+from functools import cache
+
+SAID = (
+    r"\b(?:prompts?|inputs?|messages?|request|conversation|chat|context|history|transcript|sequence|query|tokens?)"
+    r"(?:'s)?(?:[ _](?:tokens?|token count|count|length|size|window|text|prompt|messages|itself)){0,3}\b"
+)
+"""What was sent to the model; plural "requests" are left out, for those are counted over a time."""
+WINDOW = (
+    r"(?:(?:context|ctx)[ _-]?(?:window|length|size|len|limit|budget|capacity|space)|n_ctx|num_ctx|context\b"
+    r"|max(?:imum)?[ _](?:allowed[ _])?(?:model|seq|sequence|prompt|input|context|position)[ _]?"
+    r"(?:len\b|length|size|tokens?|embeddings|window|limit|context)"
+    r"|(?:model|prompt|input|sequence)(?:'s)?[ _](?:input |token |prompt |context )?(?:length|token|size) ?limit"
+    r"|kv[ -]?cache)"
+)
+"""The room that only a context has."""
+LIMIT = (
+    r"(?:limit|maximum|max(?:imum)? (?:\w{1,20} ){0,3}(?:length|tokens?|size)|max_\w{0,20}(?:len|length|tokens)"
+    r"|allowed (?:\w{1,20} ){0,2}(?:length|tokens?))\b"
+)
+"""A bound that needs something said beside it before it means the context."""
+EXCEEDS = (
+    r"(?:exceed\w{0,5}|surpass\w{0,5}|overflow\w{0,5}|overr[ua]n\w{0,5}|beyond"
+    r"|(?:long|larg|great|bigg|high)er than|more (?:\w{1,20} )?than"
+    r"|(?:went|goes|is|are) over|reached|(?:has|have|you've) hit|ran out of|fills?|filled)"
+)
+EXCEEDED = (
+    r"(?:exceeded|overflow\w{0,5}|reached|(?:is|was|already) full|exhausted|overrun|surpassed"
+    r"|too (?:small|short)|insufficient|(?:not|n't) (?:large|long|big) enough)"
+)
+NO_FIT = (
+    r"(?:(?:\bnot|n't|cannot|can not) (?:\w{1,20} )?fit\b"
+    r"|too (?:long|large|big|many)(?: \w{1,20})? (?:to fit|for)\b)"
+)
+AT_MOST = (
+    r"(?:(?:must|should|can|may|has to|have to|need to) (?:only )?(?:not )?(?:be |have |contain |exceed )?"
+    r"(?:less|fewer|shorter|smaller|lower|at most|no more|up to|longer|greater|more|under|below|within|<|\d)"
+    r"|(?:must|should|can|may)(?: ?not|n't) exceed|cannot (?:exceed|be (?:longer|greater|more|larger)))"
+)
+CAP = (
+    r"\b(?:max(?:imum)?[_ ](?:completion[_ ]|new[_ ]|output[_ ]|generation[_ ])?tokens?\b(?! per\b)|max_gen_len"
+    r"|max length output|(?:output|completion|response|generated) tokens?\b)"
+)
+"""The cap on the answer, by any of its names."""
+NUMBER = r"\d[\d,_]*(?: ?k\b)?"
+
+
+def plain(message: str) -> str:
+    """Return `message` as the patterns expect it: lower case, straight quotes, no markup, no links."""
+    return _BLANKS.sub(" ", _URL.sub("", message.lower()).translate(_STRAIGHT))
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return the compiled `pattern`; made when it is first needed, so that importing costs nothing."""
+    return re.compile(pattern)
+
+
+_STRAIGHT = str.maketrans(
+    {"\u2019": "'", "\u2018": "'", "\u201c": "", "\u201d": "", "`": "", "*": "", '"': "", "\\": ""}
+)
+_URL = re.compile(r"https?://\S+")
+_BLANKS = re.compile(r"[^\S\n]+")

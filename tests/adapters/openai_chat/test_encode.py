@@ -1,0 +1,260 @@
+"""The bytes of a request: OpenAI's own schema accepts them, and every rule of the format holds."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
+
+from copyfit.errors import BadRequest
+from copyfit.shapes.messages import (
+    AssistantMessage,
+    FilePart,
+    ImagePart,
+    Message,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from copyfit.shapes.model_input import ModelInput, ModelSettings
+from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.errors import UnencodableInput
+from copyfit_adapters.openai_chat.dialect import COMPATIBLE, PROTOCOL, Dialect
+from copyfit_adapters.openai_chat.encode import encode, encode_message
+
+CALL = ToolCall(id="call_1", name="weather", arguments='{"days": 1.0}')
+WEATHER = ToolSpec(name="weather", description="Tell the weather.", strict=True)
+RICH = ModelInput(
+    "You tell the weather.",
+    (
+        UserMessage(content="Oslo?", name="ann"),
+        AssistantMessage(content="Just a moment."),
+        AssistantMessage(
+            content=(ThinkingPart(text="hm", provider=PROTOCOL), TextPart(text="Looking."), CALL, CALL)
+        ),
+        ToolMessage(call_id="call_1", content="sunny", is_error=True),
+        ToolMessage(call_id="call_1", content=(TextPart(text="a"), TextPart(text="b"))),
+        AssistantMessage(content=(TextPart(text="one"), TextPart(text="two"))),
+        AssistantMessage(content=(CALL,)),
+        UserMessage(
+            content=(
+                TextPart(text="And this?"),
+                ImagePart(url="https://host/a.png", detail="low"),
+                ImagePart(data="QUJD", media_type="image/png"),
+                FilePart(file_id="file-1"),
+                FilePart(data="QUJD", media_type="application/pdf", filename="a.pdf"),
+                TextPart(
+                    text="",
+                    extra={PROTOCOL: {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}}},
+                ),
+            )
+        ),
+    ),
+    (WEATHER, ToolSpec(name="bare")),
+    ModelSettings(
+        max_output_tokens=9,
+        temperature=0.5,
+        top_p=1,
+        seed=7,
+        stop=("END",),
+        tool_choice="tool:weather",
+        parallel_tool_calls=False,
+        extra={PROTOCOL: {"reasoning_effort": "low"}},
+    ),
+)
+
+
+@cache
+def official() -> Draft202012Validator:
+    from openai.types.chat.completion_create_params import CompletionCreateParams
+
+    return Draft202012Validator(TypeAdapter(CompletionCreateParams).json_schema())
+
+
+def body(model_input: ModelInput, *, stream: bool = False, dialect: Dialect | None = None) -> dict[str, Any]:
+    request = encode(model_input, "gpt-x", stream=stream, dialect=dialect or Dialect())
+    parsed: dict[str, Any] = json.loads(request.body)
+    return parsed
+
+
+def wire(message: Message) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(encode_message(message))
+    return parsed
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("choice", [None, "auto", "none", "required", "tool:weather"])
+def test_the_official_schema_accepts_a_rich_request(stream: bool, choice: str | None) -> None:
+    settings = RICH.settings.model_copy(update={"tool_choice": choice})
+    request = body(ModelInput(RICH.system, RICH.messages, RICH.tools, settings), stream=stream)
+    assert [error.message for error in official().iter_errors(request)] == []
+
+
+@pytest.mark.parametrize(
+    "damage", [{"role": "user"}, {"role": "oracle", "content": "x"}, {"role": "user", "content": 3}]
+)
+def test_the_official_schema_would_notice_a_damaged_message(damage: dict[str, Any]) -> None:
+    request = body(RICH)
+    request["messages"].append(damage)
+    assert not official().is_valid(request)
+
+
+def test_the_body_is_compact_utf8_with_messages_last() -> None:
+    model_input = ModelInput("Über", (UserMessage(content="日本"),), (ToolSpec(name="f", parameters={}),))
+    assert (
+        encode(model_input, "m", stream=True).body
+        == (
+            '{"model":"m","stream":true,"stream_options":{"include_usage":true},'
+            '"tools":[{"type":"function","function":{"name":"f","parameters":{}}}],'
+            '"messages":[{"role":"system","content":"Über"},{"role":"user","content":"日本"}]}'
+        ).encode()
+    )
+
+
+def test_a_lone_surrogate_is_escaped_in_its_own_message_only() -> None:
+    model_input = ModelInput("", (UserMessage(content="é\ud800"), UserMessage(content="é")))
+    sent = encode(model_input, "m").body
+    assert b'"content":"\\u00e9\\ud800"' in sent
+    assert '"content":"é"'.encode() in sent
+
+
+def test_an_empty_system_text_is_no_message() -> None:
+    assert body(ModelInput("", ()))["messages"] == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "field"), [(Dialect(), "max_completion_tokens"), (COMPATIBLE, "max_tokens")], ids=str
+)
+def test_the_output_cap_has_the_name_that_the_server_knows(dialect: Dialect, field: str) -> None:
+    request = body(RICH, dialect=dialect)
+    assert {name for name in request if name.startswith("max_")} == {field}
+
+
+def test_the_dialect_chooses_the_role_of_the_system_text_and_whether_usage_is_asked_for() -> None:
+    request = body(RICH, stream=True, dialect=Dialect(system_role="developer", include_usage=False))
+    assert request["messages"][0] == {"role": "developer", "content": "You tell the weather."}
+    assert request["stream"] is True
+    assert "stream_options" not in request
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("said", "said"),
+        ((TextPart(text="said"),), [{"type": "text", "text": "said"}]),
+        ((CALL,), None),
+        ((TextPart(text="said"), CALL), "said"),
+        ((TextPart(text="a"), CALL, TextPart(text="b")), [{"type": "text", "text": t} for t in "ab"]),
+        ((ThinkingPart(text="t", provider=PROTOCOL), TextPart(text="said")), "said"),
+        ((ThinkingPart(text="t", provider="anthropic-messages"),), None),
+    ],
+    ids=str,
+)
+def test_an_assistants_content_takes_the_form_that_servers_expect(content: Any, expected: Any) -> None:
+    assert wire(AssistantMessage(content=content))["content"] == expected
+
+
+def test_the_arguments_of_a_call_keep_their_exact_text() -> None:
+    call = wire(AssistantMessage(content=(CALL,)))["tool_calls"][0]
+    assert call == {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "weather", "arguments": '{"days": 1.0}'},
+    }
+
+
+@pytest.mark.parametrize(
+    ("opaque", "field"),
+    [({}, "reasoning_content"), ({"field": "reasoning"}, "reasoning"), ({"field": "role"}, "reasoning_content")],
+    ids=str,
+)
+def test_own_reasoning_goes_back_in_the_field_it_came_in(opaque: dict[str, Any], field: str) -> None:
+    message = AssistantMessage(content=(ThinkingPart(text="why", provider=PROTOCOL, opaque=opaque),))
+    assert wire(message) == {"role": "assistant", "content": None, field: "why"}
+
+
+def test_extra_fields_are_written_back_where_they_were_read() -> None:
+    message = AssistantMessage(
+        content=(
+            TextPart(text="said", extra={PROTOCOL: {"cache_control": {"type": "ephemeral"}}}),
+            ToolCall(id="c", name="f", extra={PROTOCOL: {"x": 1, "function": {"y": 2}}}),
+        ),
+        extra={PROTOCOL: {"refusal": None}, "gemini": {"z": 3}},
+    )
+    assert wire(message) == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "said", "cache_control": {"type": "ephemeral"}}],
+        "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}", "y": 2}, "x": 1}
+        ],
+        "refusal": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        UserMessage(content="x", extra={PROTOCOL: {"role": "system"}}),
+        UserMessage(content="x", extra={PROTOCOL: {"content": "other"}}),
+        UserMessage(content="x", extra={PROTOCOL: {"name": "ann"}}),
+        AssistantMessage(content="x", extra={PROTOCOL: {"reasoning_content": "t"}}),
+        AssistantMessage(content="x", extra={PROTOCOL: {"tool_calls": []}}),
+        UserMessage(content=(TextPart(text="x", extra={PROTOCOL: {"text": "y"}}),)),
+        UserMessage(content=(TextPart(text="x", extra={PROTOCOL: {"type": "text"}}),)),
+        UserMessage(content=(ImagePart(url="u", extra={PROTOCOL: {"image_url": {"url": "v"}}}),)),
+        UserMessage(content=(ImagePart(url="u", extra={PROTOCOL: {"image_url": "v"}}),)),
+    ],
+    ids=repr,
+)
+def test_an_extra_field_with_a_place_of_its_own_is_refused(message: Message) -> None:
+    with pytest.raises(UnencodableInput):
+        encode(ModelInput("", (message,)), "m")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"messages": []}, {"model": "m2"}, {"stream": True}, {"temperature": 1}, {"max_tokens": 3}, {"tools": []}],
+)
+def test_a_request_field_with_a_place_of_its_own_is_refused_as_extra(own: dict[str, Any]) -> None:
+    with pytest.raises(UnencodableInput, match="settings"):
+        encode(ModelInput("", (), settings=ModelSettings(extra={PROTOCOL: own})), "m")
+
+
+def test_a_setting_that_the_shapes_cannot_hold_may_ride_as_extra() -> None:
+    own = {"tool_choice": {"type": "allowed_tools"}, "tools": [{"type": "web_search"}], "stream_options": {"x": 1}}
+    request = body(ModelInput("", (), settings=ModelSettings(extra={PROTOCOL: own})), stream=True)
+    assert {name: request[name] for name in own} == own
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        (ImagePart(), "either a url or data"),
+        (ImagePart(url="u", data="QUJD"), "either a url or data"),
+        (ImagePart(data="QUJD"), "media type"),
+        (FilePart(filename="a.pdf"), "a file_id, a url or data"),
+        (FilePart(url="https://a", data="QUJD"), "either a url or data"),
+        (FilePart(url="a.pdf"), "no scheme"),
+        (FilePart(data="a:b"), "not base64"),
+    ],
+    ids=repr,
+)
+def test_a_part_without_a_wire_form_is_refused_before_anything_is_sent(part: Any, reason: str) -> None:
+    with pytest.raises(BadRequest, match=rf"messages\[0\].content\[0\].*{reason}"):
+        encode(ModelInput("", (UserMessage(content=(part,)),)), "m")
+
+
+@pytest.mark.parametrize("choice", ["weather", "tool", "TOOL:x"])
+def test_an_unknown_tool_choice_is_refused(choice: str) -> None:
+    with pytest.raises(UnencodableInput, match="tool_choice"):
+        encode(ModelInput("", (), settings=ModelSettings(tool_choice=choice)), "m")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes"], ids=repr)
+def test_a_value_that_json_cannot_hold_is_refused(value: Any) -> None:
+    with pytest.raises(UnencodableInput, match=r"messages\[0\]"):
+        encode(ModelInput("", (UserMessage(content="x", extra={PROTOCOL: {"x": value}}),)), "m")

@@ -1,0 +1,58 @@
+"""Losses are data that plain functions apply; what a wire can carry stays."""
+
+from copyfit.shapes.messages import TextPart, UserMessage
+from copyfit.shapes.model_input import ModelInput, ModelSettings
+from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec import (
+    Effect,
+    Loss,
+    WireRequest,
+    foreign_extras_dropped,
+    in_messages,
+    join_surrogates,
+    surrogates_joined,
+    without_losses,
+)
+
+
+def test_losses_are_applied_in_order_and_leave_the_data_that_was_given_alone() -> None:
+    def suffix(mark: str) -> Loss:
+        return Loss(
+            name=mark,
+            where="messages[].content",
+            effect=Effect.REWRITTEN,
+            reason="a test",
+            rewrite=in_messages(lambda message: {**message, "content": message["content"] + mark}),
+        )
+
+    data = ModelInput("s", (UserMessage(content="x"),)).as_data()
+    assert without_losses(data, (suffix("1"), suffix("2")))["messages"][0]["content"] == "x12"
+    assert data["messages"][0]["content"] == "x"
+    assert without_losses(data, ()) == data
+
+
+def test_extras_of_other_protocols_go_wherever_they_stand() -> None:
+    both = {"mine": {"a": 1}, "other": {"b": 2}}
+    data = ModelInput(
+        "",
+        (UserMessage(content=(TextPart(text="x", extra=both),), extra={"other": {"c": 3}}),),
+        (ToolSpec(name="f", extra=both, parameters={"extra": {"other": "an argument"}}),),
+        ModelSettings(extra={"mine": {}}),
+    ).as_data()
+    kept = without_losses(data, (foreign_extras_dropped("mine"),))
+    assert kept["messages"][0]["content"][0]["extra"] == {"mine": {"a": 1}}
+    assert "extra" not in kept["messages"][0]
+    assert kept["tools"][0]["extra"] == {"mine": {"a": 1}}
+    assert kept["tools"][0]["parameters"] == {"extra": {"other": "an argument"}}
+    assert "extra" not in kept["settings"]
+
+
+def test_only_surrogates_in_a_row_become_a_character() -> None:
+    assert join_surrogates("a\ud83d\ude00b") == "a\U0001f600b"
+    assert join_surrogates("\ude00\ud83d") == "\ude00\ud83d"
+    data = {"system": "\ud83d\ude00", "messages": [["\ud83d", 1, None]]}
+    assert surrogates_joined().rewrite(data) == {"system": "\U0001f600", "messages": [["\ud83d", 1, None]]}
+
+
+def test_a_request_does_not_show_its_body() -> None:
+    assert "secret" not in repr(WireRequest(path="/p", body=b"secret plans"))
