@@ -20,7 +20,7 @@ from copyfit.errors import (
     WindowCannotFit,
 )
 from copyfit.modes import AssemblyMode, Selected, open_mode
-from copyfit.outputs.guard import OutputBounds, OutputGuard
+from copyfit.outputs.guard import OutputGuard
 from copyfit.outputs.memory import MemoryToolOutputStore
 from copyfit.outputs.read_tool import ToolOutputReader
 from copyfit.outputs.sqlite import SqliteToolOutputStore
@@ -33,7 +33,7 @@ from copyfit.runtime.summarizer import ModelSummarizer
 from copyfit.runtime.tools import Tool, ToolFailure, ToolRegistry
 from copyfit.runtime.turn import Turn, TurnResult
 from copyfit.settings import Settings
-from copyfit.shapes.budgets import ContextBudgets, ModelLimits
+from copyfit.shapes.budgets import ContextBudgets, ModelLimits, OutputBounds
 from copyfit.shapes.contributions import Attachment, Contribution, Diagnostic, Section, Slot, Trust
 from copyfit.shapes.messages import AssistantMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings

@@ -7,39 +7,38 @@ An explicit argument is named like its variable without the prefix and in lower 
 ``trace_dir``, ``tool_output_max_bytes``, ``llm_max_tokens``) and beats the environment.
 """
 
-import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, create_model
 
 from copyfit.errors import SettingsError
-from copyfit.shapes.budgets import PREFIX as CONTEXT_PREFIX
-from copyfit.shapes.budgets import ContextBudgets, ModelLimits
+from copyfit.shapes.budgets import (
+    COUNT,
+    POSITIVE,
+    SAFE_INTEGER,
+    ContextBudgets,
+    ModelLimits,
+    OutputBounds,
+    WholeNumbers,
+    allowed_for,
+    variable,
+)
 from copyfit.shapes.scope import Mode
 
-T = TypeVar("T")
-
-_PREFIX: Final = "SCIENCE_AGENT_"
-_SAFE_INTEGER: Final = 2**53 - 1
-"""The largest whole number that the reference's number type holds exactly (behaviour.md section 1.1)."""
+if TYPE_CHECKING:
+    from pydantic_settings import BaseSettings
+    from pydantic_settings import PydanticBaseSettingsSource as Source
 
 _DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_BASES: Final = MappingProxyType({"0x": 16, "0o": 8, "0b": 2})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutputSettings:
-    """The bounds of tool outputs, in bytes unless the name says lines (behaviour.md section 1.4)."""
-
-    max_bytes: int = 51_200
-    max_lines: int = 2_000
-    retention_bytes: int = 8_192
-    read_advisory_bytes: int = 65_536
-    read_strong_advisory_bytes: int = 98_304
+_BASED: Final = re.compile(r"0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+")
+_SWITCH: Final = MappingProxyType({"1": True, "true": True, "on": True, "0": False, "false": False, "off": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class Settings:
     mode: Mode = Mode.DYNAMIC
     trace: TraceSettings
     budget_values: Mapping[str, int] = field(default_factory=dict)
-    tool_outputs: ToolOutputSettings = ToolOutputSettings()
+    tool_outputs: OutputBounds = field(default_factory=OutputBounds)
     llm: LlmSettings = LlmSettings()
     max_parallel_tool_calls: int = 10
     data_dir: Path
@@ -89,33 +88,19 @@ class Settings:
             SettingsError: a value is not allowed, two values contradict each other, or an argument has no meaning.
 
         """
-        source = _Source(os.environ if environ is None else environ, explicit)
+        found = _read(os.environ if environ is None else environ, explicit)
         home = Path(data_dir).resolve()
-        budget_values = source.given(_BUDGETS)
+        budget_values = _part(found, ContextBudgets)
         _check_model_independent(budget_values)
-        outputs = ToolOutputSettings(**source.given(_OUTPUTS))
-        if outputs.read_strong_advisory_bytes < outputs.read_advisory_bytes:
-            raise SettingsError(
-                _variable("tool_output_read_strong_advisory_bytes"),
-                outputs.read_strong_advisory_bytes,
-                f"at least {_variable('tool_output_read_advisory_bytes')} ({outputs.read_advisory_bytes})",
-            )
         return cls(
-            mode=source.take("mode", _mode, "dynamic, legacy, or shadow") or Mode.DYNAMIC,
             trace=TraceSettings(
-                enabled=source.take("trace", _switch, "1, true or on, or 0, false, off or empty") or False,
-                directory=source.take("trace_dir", _path, "a path") or home / "context-traces",
+                enabled=found.get("trace", False), directory=found.get("trace_dir", home / "context-traces")
             ),
             budget_values=MappingProxyType(budget_values),
-            tool_outputs=outputs,
-            llm=LlmSettings(
-                **source.given(_LLM),
-                timeout_seconds=source.take("llm_timeout_seconds", _seconds, "a positive number of seconds")
-                or LlmSettings().timeout_seconds,
-            ),
-            max_parallel_tool_calls=source.whole("max_parallel_tool_calls", _POSITIVE) or 10,
+            tool_outputs=OutputBounds(**_part(found, OutputBounds, "tool_output_")),
+            llm=LlmSettings(**_part(found, LlmSettings, "llm_")),
             data_dir=home,
-            example_dir=source.take("example_dir", _path, "a path"),
+            **{name: found[name] for name in ("mode", "max_parallel_tool_calls", "example_dir") if name in found},
         )
 
     def budgets(self, limits: ModelLimits | None = None) -> ContextBudgets:
@@ -136,123 +121,98 @@ class Settings:
         return ContextBudgets(**{**facts, **self.budget_values})
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
-    low: int
-    high: int
-    words: str
-
-
-_POSITIVE: Final = _Range(1, _SAFE_INTEGER, "a positive integer")
-_COUNT: Final = _Range(0, _SAFE_INTEGER, "a non-negative integer")
-_PERCENT: Final = _Range(1, 100, "an integer between 1 and 100")
-
-
-def _budget_range(name: str) -> _Range:
-    if name == "compaction_summary_retries":
-        return _COUNT
-    return _PERCENT if name.endswith("_percent") else _POSITIVE
-
-
-_BUDGETS: Final = MappingProxyType(
-    {each.name: (each.name, _budget_range(each.name)) for each in fields(ContextBudgets)}
-)
-_OUTPUTS: Final = MappingProxyType(
-    {each.name: (f"tool_output_{each.name}", _POSITIVE) for each in fields(ToolOutputSettings)}
-)
-_LLM: Final = MappingProxyType(
-    {"max_tokens": ("llm_max_tokens", _POSITIVE), "max_retries": ("llm_max_retries", _COUNT)}
-)
-_CONTEXT_NAMES: Final = frozenset({*_BUDGETS, "mode", "trace", "trace_dir", "example_dir"})
-_NAMES: Final = _CONTEXT_NAMES.union(
-    (name for name, _ in (*_OUTPUTS.values(), *_LLM.values())), ("llm_timeout_seconds", "max_parallel_tool_calls")
-)
-
-
-def _variable(name: str) -> str:
-    return (CONTEXT_PREFIX if name in _CONTEXT_NAMES else _PREFIX) + name.upper()
+def _part(found: Mapping[str, Any], record: type, prefix: str = "") -> dict[str, Any]:
+    """Return what `found` has for the fields of `record`, each under its field name."""
+    names = [each.name for each in fields(record)]
+    return {name: found[prefix + name] for name in names if prefix + name in found}
 
 
 def _check_model_independent(budget_values: Mapping[str, int]) -> None:
     """Refuse contradictions that no model's limits could resolve, before any model is known."""
     of_model = {"model_max_tokens", "output_reserve_tokens"}
-    ContextBudgets(
-        **{
-            name: value
-            for name, value in budget_values.items()
-            if name not in of_model or of_model <= budget_values.keys()
-        }
-    )
+    both_known = of_model <= budget_values.keys()
+    ContextBudgets(**{name: value for name, value in budget_values.items() if both_known or name not in of_model})
 
 
-class _Source:
-    """The explicit arguments, and the environment behind them."""
+def _read(environ: Mapping[str, str], explicit: Mapping[str, object]) -> dict[str, Any]:
+    """Return the settings that are set, `explicit` before `environ`; None and blank texts are not set."""
+    from pydantic_settings import EnvSettingsSource
 
-    def __init__(self, environ: Mapping[str, str], explicit: Mapping[str, object]) -> None:
-        for name in sorted(explicit.keys() - _NAMES):
-            raise SettingsError(name, explicit[name], f"one of the settings: {', '.join(sorted(_NAMES))}")
-        self._environ = environ
-        self._explicit = explicit
-
-    def take(self, name: str, read: Callable[[object], T | None], allowed: str) -> T | None:
-        """Return the setting `name` as `read` understands it; None when it is not set or blank."""
-        value = self._explicit.get(name)
-        if value is None:
-            value = self._environ.get(_variable(name), "")
-        if isinstance(value, str):
-            value = value.strip()
-            if not value:
-                return None
-        result = read(value)
-        if result is None:
-            raise SettingsError(_variable(name), value, allowed)
-        return result
-
-    def whole(self, name: str, allowed: _Range) -> int | None:
-        """Return the whole number `name`; None when it is not set."""
-        return self.take(name, lambda value: _whole(value, allowed), allowed.words)
-
-    def given(self, table: Mapping[str, tuple[str, _Range]]) -> dict[str, int]:
-        """Return the fields of `table` that are set, each under its field name."""
-        found = {key: self.whole(name, allowed) for key, (name, allowed) in table.items()}
-        return {key: value for key, value in found.items() if value is not None}
+    model = _model()
+    for name in sorted(explicit.keys() - model.model_fields.keys()):
+        raise SettingsError(name, explicit[name], f"one of the settings: {', '.join(sorted(model.model_fields))}")
+    source = EnvSettingsSource(model)
+    # Left alone, the source reads the process's environment, and on Windows it ignores the case of names.
+    source.env_vars, source.case_sensitive = environ, True
+    values = source() | {_variable(name): value for name, value in explicit.items() if value is not None}
+    trimmed = {key: value.strip() if isinstance(value, str) else value for key, value in values.items()}
+    try:
+        found = model.model_validate({key: value for key, value in trimmed.items() if value != ""})
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        allowed = str(model.model_fields[name].description)
+        raise SettingsError(_variable(name), trimmed[_variable(name)], allowed) from error
+    return found.model_dump(exclude_unset=True)
 
 
-def _number(text: str) -> float:
-    """Return `text` as the number that the reference's language reads in it; NaN when it reads none."""
-    base = _BASES.get(text[:2].lower())
-    if base is not None:
-        digits = text[2:]
-        try:
-            return float(int(digits, base)) if digits.isascii() and digits.isalnum() else math.nan
-        except (ValueError, OverflowError):
-            return math.nan
-    return float(text) if _DECIMAL.fullmatch(text) else math.nan
+@cache
+def _model() -> "type[BaseSettings]":
+    """Return the model of all settings: filled by variable; a field's description says what it must be.
+
+    The library behind it is loaded here and not with the package, which stays quick to import.
+    """
+    from pydantic_settings import BaseSettings, SettingsConfigDict
+
+    class Given(BaseSettings):
+        """Settings with no source but the values that they are given."""
+
+        model_config = SettingsConfigDict(alias_generator=_variable, loc_by_alias=False, validate_default=False)
+
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], init_settings: "Source", *_: "Source", **__: "Source"
+        ) -> "tuple[Source, ...]":
+            return (init_settings,)
+
+    lower = BeforeValidator(lambda value: str(value).lower())
+    switch = BeforeValidator(lambda value: _SWITCH.get(str(value).lower()))
+    folder = Annotated[Path, AfterValidator(Path.resolve), Field(description="a path")]
+    seconds = Field(gt=0, le=SAFE_INTEGER, description="a positive number of seconds")
+    kinds = {
+        "mode": Annotated[Mode, lower, Field(description="dynamic, legacy, or shadow")],
+        "trace": Annotated[bool, switch, Field(description="1, true or on, or 0, false, off or empty")],
+        "trace_dir": folder,
+        "example_dir": folder,
+        "llm_max_tokens": _whole(POSITIVE),
+        "llm_timeout_seconds": Annotated[float, BeforeValidator(_number), seconds],
+        "llm_max_retries": _whole(COUNT),
+        "max_parallel_tool_calls": _whole(POSITIVE),
+        **{each.name: _whole(allowed_for(each.name)) for each in fields(ContextBudgets)},
+        **{f"tool_output_{each.name}": _whole(POSITIVE) for each in fields(OutputBounds)},
+    }
+    settings: dict[str, Any] = {name: (kind, None) for name, kind in kinds.items()}
+    return create_model("Variables", __base__=Given, **settings)
 
 
-def _whole(value: object, allowed: _Range) -> int | None:
-    number = _number(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    if isinstance(number, float) and not number.is_integer():
-        return None
-    return int(number) if allowed.low <= number <= allowed.high else None
+def _whole(numbers: WholeNumbers) -> Any:
+    limits = Field(ge=numbers.least, le=numbers.most, description=numbers.words)
+    return Annotated[int, BeforeValidator(_number), limits]
 
 
-def _seconds(value: object) -> float | None:
-    number = _number(value) if isinstance(value, str) else value
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    return float(number) if 0 < number <= _SAFE_INTEGER else None
+def _number(value: object) -> float:
+    """Return the number that the reference's language reads in `value` (behaviour.md section 1.1)."""
+    if isinstance(value, str):
+        if _BASED.fullmatch(value):
+            return int(value, 0)
+        if _DECIMAL.fullmatch(value):
+            return float(value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError("not a number")
 
 
-def _mode(value: object) -> Mode | None:
-    return {mode.value: mode for mode in Mode}.get(str(value).lower())
-
-
-def _switch(value: object) -> bool | None:
-    return {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}.get(str(value).lower())
-
-
-def _path(value: object) -> Path | None:
-    return Path(value).resolve() if isinstance(value, str | Path) else None
+def _variable(name: str) -> str:
+    """Return the environment variable of the setting `name`."""
+    if name.startswith(("tool_output_", "llm_", "max_parallel_")):
+        return "SCIENCE_AGENT_" + name.upper()
+    return variable(name)

@@ -1,14 +1,17 @@
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from copyfit.errors import SettingsError
 from copyfit.settings import Settings
-from copyfit.shapes.budgets import ContextBudgets, ModelLimits
+from copyfit.shapes.budgets import ContextBudgets, ModelLimits, OutputBounds
 from copyfit.shapes.scope import Mode
 
 CONTEXT = "SCIENCE_AGENT_CONTEXT_"
@@ -270,6 +273,60 @@ def test_the_model_call_settings_are_read() -> None:
     assert (llm.max_tokens, llm.timeout_seconds, llm.max_retries) == (100, 0.5, 0)
     with pytest.raises(SettingsError, match="a positive number of seconds"):
         Settings.from_environment({"SCIENCE_AGENT_LLM_TIMEOUT_SECONDS": "0"})
+
+
+def test_a_given_environment_is_read_as_it_stands_and_instead_of_the_processs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(CONTEXT + "WINDOW_TOKENS", "5")
+    other_names = {"science_agent_context_window_tokens": "6", "window_tokens": "7", CONTEXT + "WINDOW": "8"}
+    assert Settings.from_environment(other_names).budgets().window_tokens is None
+
+
+def test_a_blank_argument_is_the_default_and_none_leaves_the_environments() -> None:
+    environ = {CONTEXT + "WINDOW_TOKENS": "5", CONTEXT + "MODE": "legacy"}
+    settings = Settings.from_environment(environ, window_tokens=None, mode=" ")
+    assert settings.budgets().window_tokens == 5
+    assert settings.mode is Mode.DYNAMIC
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("CONTEXT_DATA_BUDGET_CHARS", "0", "a positive integer"),
+        ("CONTEXT_COMPACTION_PRESSURE_PERCENT", "101", "an integer between 1 and 100"),
+        ("CONTEXT_COMPACTION_SUMMARY_RETRIES", "-1", "a non-negative integer"),
+        ("CONTEXT_TRACE", "yes", "1, true or on, or 0, false, off or empty"),
+        ("TOOL_OUTPUT_MAX_LINES", "0x0", "a positive integer"),
+        ("LLM_MAX_TOKENS", "0", "a positive integer"),
+        ("LLM_MAX_RETRIES", "1.5", "a non-negative integer"),
+        ("LLM_TIMEOUT_SECONDS", "1e400", "a positive number of seconds"),
+        ("LLM_TIMEOUT_SECONDS", "nan", "a positive number of seconds"),
+        ("MAX_PARALLEL_TOOL_CALLS", "1e300", "a positive integer"),
+    ],
+)
+def test_a_refusal_names_the_variable_the_value_as_written_what_is_allowed_and_its_cause(
+    variable: str, value: str, allowed: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.from_environment({"SCIENCE_AGENT_" + variable: f" {value} "})
+    error = caught.value
+    assert (error.variable, error.value, error.allowed) == ("SCIENCE_AGENT_" + variable, value, allowed)
+    assert isinstance(error.__cause__, ValidationError)
+
+
+@pytest.mark.parametrize(("name", "value"), [("trace_dir", 5), ("example_dir", [])])
+def test_a_folder_that_is_no_path_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(SettingsError, match=f"{CONTEXT}{name.upper()} is .*; it must be a path"):
+        Settings.from_environment({}, **{name: value})
+
+
+def test_every_bound_of_tool_outputs_arrives() -> None:
+    bounds = OutputBounds(
+        max_bytes=1, max_lines=2, retention_bytes=3, read_advisory_bytes=4, read_strong_advisory_bytes=5
+    )
+    environ = {f"SCIENCE_AGENT_TOOL_OUTPUT_{name.upper()}": str(value) for name, value in asdict(bounds).items()}
+    assert Settings.from_environment(environ).tool_outputs == bounds
 
 
 def test_the_process_environment_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

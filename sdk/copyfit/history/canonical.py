@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from copyfit.errors import HistoryUnreadable
 from copyfit.shapes.canonical import canonical_json
-from copyfit.shapes.messages import MESSAGE, Message
+from copyfit.shapes.messages import Message, message_adapter
 from copyfit.shapes.transcript import Transcript
 
 _TAIL_BLOCK = 65_536
@@ -88,7 +88,7 @@ def append_history(path: str | Path, messages: Iterable[Message]) -> None:
 
 def _read(path: Path, number: int, line: bytes) -> Message:
     try:
-        return MESSAGE.validate_python(json.loads(line))
+        return message_adapter().validate_python(json.loads(line))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])

@@ -1,13 +1,12 @@
 """Bound what a tool result may show, and keep the whole of a long one in the store."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from copyfit.errors import SettingsError, ToolOutputError
+from copyfit.errors import ToolOutputError
 from copyfit.outputs.cutting import Side, bound_lines, byte_length, count_lines, format_size, split_lines
 from copyfit.ports.outputs import ToolOutputStore
+from copyfit.shapes.budgets import OutputBounds
 from copyfit.shapes.messages import OutputRef
-
-PREFIX = "SCIENCE_AGENT_TOOL_OUTPUT_"
 
 TAIL_TOOLS = frozenset({"run_npu_job", "run_python", "run_r", "run_shell"})
 """Tools whose end says most, for a failure is told last (behaviour.md section 16.3)."""
@@ -16,37 +15,6 @@ SELF_BOUNDED_FACTOR = 4
 """How many times the bounds a tool may show that bounds its output itself (behaviour.md section 16.3)."""
 PREFERRED_PERCENT = 65
 """The share of the bounds that the more telling end of a cut output gets (behaviour.md section 16.3)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputBounds:
-    """What a tool result may show, in bytes unless the name says lines; the defaults are the reference's.
-
-    A result longer than `retention_bytes` is stored even where it is shown whole. The two advisory bounds say how
-    much may be read back of one output before the reader is told.
-
-    Raises:
-        SettingsError: a bound is not a positive integer, or the strong advisory comes before the ordinary one.
-
-    """
-
-    max_bytes: int = 51_200
-    max_lines: int = 2_000
-    retention_bytes: int = 8_192
-    read_advisory_bytes: int = 65_536
-    read_strong_advisory_bytes: int = 98_304
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise SettingsError(PREFIX + name.upper(), value, "a positive integer")
-        if self.read_strong_advisory_bytes < self.read_advisory_bytes:
-            raise SettingsError(
-                PREFIX + "READ_STRONG_ADVISORY_BYTES",
-                self.read_strong_advisory_bytes,
-                f"at least {PREFIX}READ_ADVISORY_BYTES ({self.read_advisory_bytes})",
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +34,7 @@ class OutputGuard:
     cut output is preferred, for all others its beginning.
     """
 
-    bounds: OutputBounds = OutputBounds()
+    bounds: OutputBounds = field(default_factory=OutputBounds)
     store: ToolOutputStore | None = None
     tail_tools: frozenset[str] = TAIL_TOOLS
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from copyfit.outputs.guard import OutputBounds
 from copyfit.outputs.read_request import ReadRequest
 from copyfit.outputs.reading import CharPage, LinePage, Page, QueryPage
+from copyfit.shapes.budgets import OutputBounds
 from copyfit.shapes.messages import OutputRef
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from copyfit.outputs.cutting import byte_length
-from copyfit.outputs.guard import OutputBounds
 from copyfit.outputs.read_reply import ReadLog, render_reply
 from copyfit.outputs.read_request import parse_read, read_tool_spec
 from copyfit.outputs.reading import read_page
+from copyfit.shapes.budgets import OutputBounds
 from copyfit.shapes.messages import OutputRef
 from copyfit.shapes.tools import ToolSpec
 

@@ -1,10 +1,39 @@
-"""How much may go into a model input, and the limits that follow."""
+"""How much may go into a model input, how much a tool output may show, and the limits that follow."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from copyfit.errors import SettingsError
 
-PREFIX = "SCIENCE_AGENT_CONTEXT_"
+PREFIX: Final = "SCIENCE_AGENT_CONTEXT_"
+OUTPUT_PREFIX: Final = "SCIENCE_AGENT_TOOL_OUTPUT_"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumbers:
+    """The whole numbers from `least` to `most`, and the `words` that an error says for them."""
+
+    least: int
+    most: int
+    words: str
+
+    def require(self, variable: str, value: object) -> None:
+        """Refuse a `value` of `variable` that is none of these numbers.
+
+        Raises:
+            SettingsError: it is none of them.
+
+        """
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise SettingsError(variable, value, self.words)
+
+
+SAFE_INTEGER: Final = 2**53 - 1
+"""The largest whole number that the reference's number type holds exactly (behaviour.md section 1.1)."""
+
+POSITIVE: Final = WholeNumbers(1, SAFE_INTEGER, "a positive integer")
+COUNT: Final = WholeNumbers(0, SAFE_INTEGER, "a non-negative integer")
+PERCENT: Final = WholeNumbers(1, 100, "an integer between 1 and 100")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +74,9 @@ class ContextBudgets:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            self._check(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not None or not name.startswith("window_"):
+                allowed_for(name).require(variable(name), value)
         if self.output_reserve_tokens >= self.model_max_tokens:
             raise SettingsError(
                 variable("output_reserve_tokens"),
@@ -59,19 +90,6 @@ class ContextBudgets:
                 self.compaction_retain_percent,
                 f"smaller than {variable('compaction_pressure_percent')} ({self.compaction_pressure_percent})",
             )
-
-    @staticmethod
-    def _check(name: str, value: int | None) -> None:
-        if value is None and name.startswith("window_"):
-            return
-        if name == "compaction_summary_retries":
-            allowed, good = "a non-negative integer", isinstance(value, int) and value >= 0
-        elif name.endswith("_percent"):
-            allowed, good = "an integer between 1 and 100", isinstance(value, int) and 1 <= value <= 100
-        else:
-            allowed, good = "a positive integer", isinstance(value, int) and value > 0
-        if not good or isinstance(value, bool):
-            raise SettingsError(variable(name), value, allowed)
 
     @property
     def input_limit_tokens(self) -> int:
@@ -101,6 +119,42 @@ class ContextBudgets:
         return replace(self, model_max_tokens=limit_tokens, output_reserve_tokens=reserve)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputBounds:
+    """What a tool result may show, in bytes unless the name says lines; the defaults are the reference's.
+
+    A result longer than `retention_bytes` is stored even where it is shown whole. The two advisory bounds say how
+    much may be read back of one output before the reader is told.
+
+    Raises:
+        SettingsError: a bound is not a positive integer, or the strong advisory comes before the ordinary one.
+
+    """
+
+    max_bytes: int = 51_200
+    max_lines: int = 2_000
+    retention_bytes: int = 8_192
+    read_advisory_bytes: int = 65_536
+    read_strong_advisory_bytes: int = 98_304
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            POSITIVE.require(OUTPUT_PREFIX + name.upper(), getattr(self, name))
+        if self.read_strong_advisory_bytes < self.read_advisory_bytes:
+            raise SettingsError(
+                OUTPUT_PREFIX + "READ_STRONG_ADVISORY_BYTES",
+                self.read_strong_advisory_bytes,
+                f"at least {OUTPUT_PREFIX}READ_ADVISORY_BYTES ({self.read_advisory_bytes})",
+            )
+
+
 def variable(name: str) -> str:
-    """Return the environment variable of the budget field `name`."""
+    """Return the environment variable of the context setting `name`."""
     return PREFIX + name.upper()
+
+
+def allowed_for(name: str) -> WholeNumbers:
+    """Return what the budget field `name` may be when it is set."""
+    if name == "compaction_summary_retries":
+        return COUNT
+    return PERCENT if name.endswith("_percent") else POSITIVE

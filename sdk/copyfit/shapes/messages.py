@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -146,8 +147,12 @@ class ToolMessage(_Message):
 
 Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
 
-MESSAGE: TypeAdapter[UserMessage | AssistantMessage | ToolMessage] = TypeAdapter(Message)
-"""Parses and dumps one message of any role."""
+
+@cache
+def message_adapter() -> TypeAdapter[UserMessage | AssistantMessage | ToolMessage]:
+    """Return what parses and dumps one message of any role; made when it is first needed."""
+    return TypeAdapter(Message)
+
 
 LOCAL_FIELDS = frozenset({"origin", "source", "output_ref", "projected"})
 """Message fields that serve the assembly and never travel to a provider."""

@@ -99,7 +99,7 @@ class SummaryPlan:
 
     @classmethod
     def before(cls, cutoff: int, history: Transcript) -> "SummaryPlan | None":
-        """Return the plan that summarises the steps of `history` before place `cutoff`; None where there is nothing.
+        """Return the plan that summarises the steps of `history` before place `cutoff`, or None.
 
         Everything from the first open call on stays as well, and so does the active user request, which comes
         first where it is older than what is kept.

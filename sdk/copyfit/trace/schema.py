@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.contributions import Contribution, Diagnostic
-from copyfit.shapes.messages import MESSAGE, Message, Shape
+from copyfit.shapes.messages import Message, Shape, message_adapter
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.stages import (
     Admitted,
@@ -95,7 +95,7 @@ def _read_input(part: Mapping[str, Any] | None) -> ModelInput | None:
         return None
     return ModelInput(
         system=part["systemPrompt"],
-        messages=tuple(MESSAGE.validate_python(message) for message in part["history"]),
+        messages=tuple(message_adapter().validate_python(message) for message in part["history"]),
         tools=tuple(ToolSpec.model_validate(tool) for tool in part["tools"]),
         settings=ModelSettings.model_validate(part["settings"]),
     )

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copyfit.history.canonical import HistoryUnreadable, append_history, load_history, save_history
+from copyfit.errors import HistoryUnreadable
+from copyfit.history.canonical import append_history, load_history, save_history
 from copyfit.shapes.messages import (
     AssistantMessage,
     ImagePart,

@@ -2,8 +2,9 @@ import pytest
 
 from copyfit.errors import SettingsError, ToolOutputError
 from copyfit.outputs.cutting import byte_length
-from copyfit.outputs.guard import OutputBounds, OutputGuard
+from copyfit.outputs.guard import OutputGuard
 from copyfit.outputs.memory import MemoryToolOutputStore
+from copyfit.shapes.budgets import OutputBounds
 from copyfit.shapes.messages import OutputRef
 
 

@@ -2,10 +2,10 @@ import pytest
 
 from copyfit.errors import ToolOutputError
 from copyfit.outputs.cutting import byte_length
-from copyfit.outputs.guard import OutputBounds
 from copyfit.outputs.memory import MemoryToolOutputStore
 from copyfit.outputs.read_request import PAGE_BYTES
 from copyfit.outputs.read_tool import ToolOutputReader
+from copyfit.shapes.budgets import OutputBounds
 
 
 def reader(text: str, bounds: OutputBounds | None = None) -> tuple[ToolOutputReader, str]:
