@@ -1,0 +1,20 @@
+"""The `copyfit` command."""
+
+import sys
+
+_EXTRA = frozenset({"typer", "rich", "yaml"})
+"""What the extra `harness` brings for the command."""
+
+
+def main() -> None:
+    """Run the command and exit: 0 good, 1 a verdict failed, 2 misuse, 3 the environment lacks something."""
+    try:
+        from copyfit_harness.cli.app import app
+
+        app()
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRA:
+            raise
+        print(f"The copyfit command needs {package}: pip install 'copyfit[harness]'", file=sys.stderr)
+        raise SystemExit(3) from error

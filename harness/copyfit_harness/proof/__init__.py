@@ -1,0 +1,1 @@
+"""The proof that the provider received exactly what was assembled."""

@@ -1,0 +1,1 @@
+"""Whole agent runs as data, and what runs them."""
