@@ -111,7 +111,9 @@ def _cuts(row: TurnRow) -> Iterator[str]:
 def _print_verdict(console: Console, run: DemoRun, findings: Sequence[tuple[SentInput, Finding]]) -> None:
     passed = ", ".join(phase for phase in Phase if phase in run.phases)
     console.print(f"Passed through: {passed}.", highlight=False)
-    console.print(f"Traces: {run.trace_dir}, one private file a turn.", highlight=False, soft_wrap=True)
+    traces = run.traces()
+    written = f"{len(traces)} private files" if traces else "none could be written"
+    console.print(f"Traces: {written} in {run.trace_dir}.", highlight=False, soft_wrap=True)
     for sent, finding in findings:
         if not finding.is_exact:
             console.print(f"turn {sent.turn}, {sent.sender}: not exact", style="red")

@@ -28,6 +28,7 @@ from copyfit import (
     open_mode,
 )
 from copyfit.tokens.families import FAMILIES
+from copyfit.trace.writer import safe_id
 from copyfit_adapters.openai_chat.client import OpenAIChatClient
 from copyfit_harness.proof.exact import Finding, prove
 from copyfit_harness.proof.protocols import OPENAI_CHAT
@@ -100,7 +101,7 @@ class DemoRun:
     stored_outputs_read: int = 0
 
     async def run(self) -> RunResult:
-        """Run the agent to its end.
+        """Run the agent to its end; the traces of an earlier demo in the same mode go first.
 
         Raises:
             CassetteMismatch: a request is not the recorded one.
@@ -109,6 +110,8 @@ class DemoRun:
         """
         import httpx
 
+        for old in self.traces():
+            old.unlink()
         async with httpx.AsyncClient(transport=self.recorder.transport(self.inner)) as http:
             client = OpenAIChatClient(
                 MODEL, base_url=f"{ORIGIN}/v1", api_key="", http=http, max_retries=0, provider="llama.cpp"
@@ -118,7 +121,7 @@ class DemoRun:
                     mode=self._assembly(self._witness("summarizer", client)),
                     client=self._witness("agent", client),
                     budgets=field_budgets(),
-                    context_id=f"demo-{self.mode}",
+                    context_id=self.context_id,
                     settings=ModelSettings(max_output_tokens=128, temperature=1.0),
                 ),
                 tools=field_tools(on_result=self._note_result),
@@ -137,6 +140,15 @@ class DemoRun:
         """
         inputs = [sent.model_input for sent in self.sent]
         return zip(self.sent, prove(inputs, self.recorder.exchanges, OPENAI_CHAT), strict=True)
+
+    def traces(self) -> list[Path]:
+        """Return the trace files of the run, in the order of its turns; fewer where the disk refused some."""
+        return sorted((self.trace_dir / safe_id(self.context_id)).glob("turn-*.json"))
+
+    @property
+    def context_id(self) -> str:
+        """The name of the run in its traces."""
+        return f"demo-{self.mode}"
 
     @property
     def current_turn(self) -> int:

@@ -57,15 +57,20 @@ def record(
         EnvironmentLacks: the local provider cannot be started, or no run passed through every phase.
 
     """
-    wanted = frozenset(Phase) if mode is Mode.DYNAMIC else frozenset()
     options = LocalProviderOptions(
         variant=ModelVariant.TOOLS, context_tokens=SERVER_WINDOW_TOKENS, prompt_cache=True
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        LocalProvider.start(options, port=port) as provider,
-        tempfile.TemporaryDirectory(dir=folder, prefix=".take-") as takes,
-    ):
+    with LocalProvider.start(options, port=port) as provider:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _best_take(mode, folder, provider, trace_dir, on_row)
+
+
+def _best_take(
+    mode: Mode, folder: Path, provider: LocalProvider, trace_dir: Path, on_row: Callable[[TurnRow], None]
+) -> DemoRun:
+    wanted = frozenset(Phase) if mode is Mode.DYNAMIC else frozenset()
+    last = ""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".take-") as takes:
         for number in range(MAX_TAKES):
             take = Path(takes) / f"{number}.yaml"
             try:
