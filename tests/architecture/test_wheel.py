@@ -45,7 +45,12 @@ def test_its_metadata_say_what_a_base_install_brings(wheel: Path) -> None:
     assert metadata["Metadata-Version"] == "2.4"
     assert set(metadata.get_all("Provides-Extra") or []) == EXTRAS
     base = [line for line in metadata.get_all("Requires-Dist") or [] if "extra ==" not in line]
-    assert {line.partition(">")[0] for line in base} == {"pydantic", "pydantic-settings", "httpx"}
+    assert {line.partition(">")[0] for line in base} == {
+        "pydantic",
+        "pydantic-settings",
+        "httpx",
+        "jsonschema",
+    }
 
 
 def test_the_demo_runs_from_an_installed_wheel_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
