@@ -119,9 +119,11 @@ def _print_verdict(console: Console, run: DemoRun, findings: Sequence[tuple[Sent
             console.print(f"turn {sent.turn}, {sent.sender}: not exact", style="red")
             console.print(finding.problem or _differences(finding), markup=False, highlight=False)
     exact = sum(finding.is_exact for _, finding in findings)
+    good = exact == len(findings)
+    meaning = "the bytes on the wire read back as the assembled input" if good else "the others differ as shown"
     console.print(
-        f"{exact} of {len(findings)} exact: the bytes on the wire read back as the assembled input.",
-        style="green" if exact == len(findings) else "red",
+        f"{exact} of {len(findings)} exact: {meaning}.",
+        style="green" if good else "red",
         highlight=False,
         soft_wrap=True,
     )

@@ -1,18 +1,26 @@
 """The demo as a user meets it: the recorded cassettes that the project ships, played by the command."""
 
+import dataclasses
 import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from copyfit import ModelInput
+from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.openai_chat.encode import encode
+from copyfit_harness.cassettes.matching import ignoring
 from copyfit_harness.cli.app import app
 from copyfit_harness.scenarios.recordings import demo_folder
+from copyfit_harness.transport.recorder import Recorder
 
 MODES = ("dynamic", "shadow", "legacy")
 
@@ -88,6 +96,26 @@ def test_a_flipped_byte_in_a_recorded_request_fails_and_names_turn_and_path(
     assert "messages[1].content" in result.output
     assert "12 dS/m" in result.output
     assert "13 dS/m" in result.output
+
+
+def test_a_request_that_lost_something_on_its_way_fails_the_proof(
+    demo: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A faulty codec drops the temperature, and a recorder that overlooks it plays on: the proof still sees it."""
+
+    def forgetful(model_input: ModelInput, model: str, **options: Any) -> WireRequest:
+        kept = model_input.settings.model_copy(update={"temperature": None})
+        return encode(dataclasses.replace(model_input, settings=kept), model, **options)
+
+    overlooked = ignoring("temperature", reason="the test plants a fault there")
+    monkeypatch.setattr("copyfit_adapters.openai_chat.client.encode", forgetful)
+    monkeypatch.setattr("copyfit_harness.cli.demo.Recorder", partial(Recorder, loosenings=[overlooked]))
+    result = demo()
+    assert result.exit_code == 1
+    assert "turn 1, agent: not exact" in result.output
+    assert "settings.temperature: only in assembled" in result.output
+    assert "exact: the others differ as shown." in result.output
+    assert json.loads(demo("--json").stdout)["requests"][0]["paths"] == ["settings.temperature"]
 
 
 @pytest.mark.parametrize(
