@@ -8,10 +8,12 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
+from typer.testing import CliRunner
 
 from copyfit import ModelInput, UserMessage
 from copyfit_adapters import OpenAIChatClient
 from copyfit_adapters.openai_chat.encode import encode
+from copyfit_harness.cli.app import app
 from copyfit_harness.errors import NotExact
 from copyfit_harness.transport.recorder import Recorder, RecordMode
 from copyfit_harness.wire.exchange import Exchange, WireRequest, WireResponse
@@ -83,3 +85,11 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
     makefile = (Path(__file__).parents[2] / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     assert set(re.findall(r"(?:`|\$ )make ([a-z]+)", README)) <= targets
+
+
+def test_the_rows_of_the_demo_are_those_that_it_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "100"}).output
+    (sample,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
+    printed_rows = [line.split() for line in printed.splitlines()]
+    assert [row for row in sample.splitlines()[2:] if row.split() not in printed_rows] == []
