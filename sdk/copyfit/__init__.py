@@ -29,8 +29,12 @@ from copyfit.ports.estimator import TokenEstimator
 from copyfit.ports.provider import ProviderModelClient
 from copyfit.ports.summarizer import HistorySummarizer, SummaryRequest
 from copyfit.runtime.agent import AgentRun, RunResult, StopReason
+from copyfit.runtime.composition import RunParts, compose_run
+from copyfit.runtime.deferred import PreferWhen
+from copyfit.runtime.phases import Phase
+from copyfit.runtime.skills import SkillLibrary, SkillTexts
 from copyfit.runtime.summarizer import ModelSummarizer
-from copyfit.runtime.tools import Tool, ToolFailure, ToolRegistry
+from copyfit.runtime.tools import RunningCall, Tool, ToolAnswer, ToolFailure, ToolRegistry
 from copyfit.runtime.turn import Turn, TurnResult
 from copyfit.settings import Settings
 from copyfit.shapes.budgets import ContextBudgets, ModelLimits, OutputBounds
@@ -41,6 +45,8 @@ from copyfit.shapes.model_output import FinishReason, ModelOutput, StreamEvent, 
 from copyfit.shapes.scope import Mode, Scope
 from copyfit.shapes.tools import ToolSpec
 from copyfit.shapes.transcript import Transcript
+from copyfit.state.plan import PlanStore
+from copyfit.state.skills import SkillReference
 from copyfit.tokens.conservative import ConservativeTokenEstimator
 from copyfit.tokens.ledger import TokenLedger
 from copyfit.trace.writer import TraceWriter
@@ -78,15 +84,23 @@ __all__ = [
     "ModelSummarizer",
     "OutputBounds",
     "OutputGuard",
+    "Phase",
+    "PlanStore",
+    "PreferWhen",
     "ProviderError",
     "ProviderModelClient",
     "RateLimited",
+    "RunParts",
     "RunResult",
+    "RunningCall",
     "Scope",
     "Section",
     "Selected",
     "Settings",
     "SettingsError",
+    "SkillLibrary",
+    "SkillReference",
+    "SkillTexts",
     "Slot",
     "SqliteToolOutputStore",
     "StopReason",
@@ -96,6 +110,7 @@ __all__ = [
     "TokenEstimator",
     "TokenLedger",
     "Tool",
+    "ToolAnswer",
     "ToolCall",
     "ToolFailure",
     "ToolMessage",
@@ -112,5 +127,6 @@ __all__ = [
     "UserMessage",
     "WindowCannotFit",
     "__version__",
+    "compose_run",
     "open_mode",
 ]

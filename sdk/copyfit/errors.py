@@ -12,9 +12,9 @@ CopyfitError
         WindowCannotFit         what must be kept does not fit the input limit
         InvalidContext          the finished input breaks a rule of the validator
     HistoryUnreadable           a line of a stored history is no message
+    StateError                  a state component is missing, keeps changing, or is no JSON
     ToolOutputError             a stored tool output cannot be read as asked
     ToolError                   a tool registry or batch of calls is malformed
-    RunCancelled                the run was cancelled
     ProviderError
         ContextOverflow         the input is too long for the model
         RateLimited
@@ -149,6 +149,14 @@ class HistoryUnreadable(CopyfitError):
         self.reason = reason
 
 
+class StateError(CopyfitError):
+    """A state view cannot be captured or read as asked; `component` is the id concerned."""
+
+    def __init__(self, component: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.component = component
+
+
 class ToolOutputError(CopyfitError):
     """A stored tool output cannot be read as asked; `ref` is the name that was given."""
 
@@ -163,14 +171,6 @@ class ToolError(CopyfitError):
     def __init__(self, name: str, sentence: str) -> None:
         super().__init__(sentence)
         self.name = name
-
-
-class RunCancelled(CopyfitError):
-    """The run was cancelled before `phase` finished."""
-
-    def __init__(self, phase: str) -> None:
-        super().__init__(f"Agent run cancelled while {phase}.")
-        self.phase = phase
 
 
 class ProviderError(CopyfitError):
@@ -206,7 +206,8 @@ class ContextOverflow(ProviderError):
     """The input is too long for the model.
 
     `limit_tokens` is the window that the provider named and `requested_tokens` what it counted, each None when
-    it did not say; `rule` names the rule that judged the error.
+    it did not say; `combined` says that what it counted includes the longest answer asked for, so that a shorter
+    one helps as well; `rule` names the rule that judged the error.
     """
 
     def __init__(
@@ -215,12 +216,14 @@ class ContextOverflow(ProviderError):
         *,
         limit_tokens: int | None = None,
         requested_tokens: int | None = None,
+        combined: bool = False,
         rule: str = "",
         **facts: Any,
     ) -> None:
         super().__init__(sentence, **facts)
         self.limit_tokens = limit_tokens
         self.requested_tokens = requested_tokens
+        self.combined = combined
         self.rule = rule
 
 

@@ -133,6 +133,7 @@ async def test_retries_can_be_switched_off(family: Any) -> None:
 
 @pytest.mark.parametrize("name", ["ConnectError", "ConnectTimeout"])
 async def test_a_missing_connection_is_tried_again_and_then_typed(family: Any, name: str) -> None:
+    """Case: OVF-03."""
     failure = getattr(family, name)
     server = Server(family, failure("no"), family.Response(200, content=b"ok"))
     assert (await server.sender().post(URL, {}, b"x")).body == b"ok"

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from copyfit.errors import AuthFailed, ProviderError, SettingsError, Unavailable
 from copyfit.shapes.budgets import ModelLimits
+from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.model_output import Finished, ModelOutput, StreamEvent
 from copyfit_adapters.codec import WireRequest
@@ -35,7 +36,7 @@ class OpenAIChatClient:
     comes from ``OPENAI_API_KEY``; it is never sent to another address, which needs an `api_key` of its own, or
     ``""`` when the server takes none. `http` is an open httpx or httpx2 client and stays open. `dialect`
     defaults to OpenAI's at OpenAI's address and to the compatible one elsewhere. `provider` names the server in
-    errors and traces.
+    errors and traces. The client keeps the JSON of each message that it sent for as long as the message lives.
 
     Raises:
         AuthFailed: there is no key.
@@ -66,6 +67,7 @@ class OpenAIChatClient:
         self._asked = Asked(provider=provider, model=model, secrets=(self._key.get_secret_value(),))
         self._limits = limits
         self._dialect = dialect or (OPENAI if at_openai else COMPATIBLE)
+        self._fragments: IdentityMemo[bytes] = IdentityMemo()
         self._sender = HttpSender(self._asked, http=http, max_retries=max_retries, timeouts=timeouts)
 
     @property
@@ -92,7 +94,7 @@ class OpenAIChatClient:
             ProviderError: any other failure.
 
         """
-        request = encode(model_input, self.model, dialect=self._dialect)
+        request = encode(model_input, self.model, dialect=self._dialect, fragments=self._fragments)
         reply = await self._sender.post(self._url + request.path, self._headers("application/json"), request.body)
         return decode(reply.status, reply.body, self._asked)
 
@@ -108,7 +110,7 @@ class OpenAIChatClient:
             ProviderError: any other failure.
 
         """
-        request = encode(model_input, self.model, stream=True, dialect=self._dialect)
+        request = encode(model_input, self.model, stream=True, dialect=self._dialect, fragments=self._fragments)
         decoder = ChatStream(self._asked)
         finished: Finished | None = None
         async with aclosing(self._pieces(request, decoder)) as pieces:

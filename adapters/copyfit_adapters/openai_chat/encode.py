@@ -10,9 +10,11 @@ forged.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice, repeat
 from typing import Any
 
+from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import (
     AssistantMessage,
     FilePart,
@@ -37,8 +39,17 @@ PATH = "/chat/completions"
 _Extra = Mapping[str, Mapping[str, Any]]
 
 
-def encode(model_input: ModelInput, model: str, *, stream: bool = False, dialect: Dialect = OPENAI) -> WireRequest:
+def encode(
+    model_input: ModelInput,
+    model: str,
+    *,
+    stream: bool = False,
+    dialect: Dialect = OPENAI,
+    fragments: IdentityMemo[bytes] | None = None,
+) -> WireRequest:
     """Return the request that puts `model_input` to `model`.
+
+    A message whose JSON is in `fragments` is not written again, and the JSON of the others is kept there.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
@@ -49,14 +60,27 @@ def encode(model_input: ModelInput, model: str, *, stream: bool = False, dialect
     messages = [_dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
     if not model_input.system:
         messages.clear()
-    messages += [
-        encode_message(message, where=f"messages[{index}]") for index, message in enumerate(model_input.messages)
-    ]
+    messages += _fragments(model_input.messages, IdentityMemo() if fragments is None else fragments)
     pieces = [head[:-1]]
     if tools:
-        pieces += [b',"tools":[', b",".join(tools), b"]"]
-    pieces += [b',"messages":[', b",".join(messages), b"]}"]
+        pieces += [b',"tools":[', *_separated(tools), b"]"]
+    pieces += [b',"messages":[', *_separated(messages), b"]}"]
+    # The body is joined once: a second copy of its megabytes takes longer than all the rest.
     return WireRequest(path=PATH, body=b"".join(pieces))
+
+
+def _separated(fragments: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield `fragments` with a comma between any two."""
+    return islice(chain.from_iterable(zip(repeat(b","), fragments)), 1, None)
+
+
+def _fragments(messages: Iterable[Message], known: IdentityMemo[bytes]) -> Iterator[bytes]:
+    for index, message in enumerate(messages):
+        fragment = known.get(message)
+        if fragment is None:
+            fragment = encode_message(message, where=f"messages[{index}]")
+            known.keep(message, fragment)
+        yield fragment
 
 
 def encode_message(message: Message, *, where: str = "message") -> bytes:

@@ -43,7 +43,12 @@ def judge(evidence: Evidence) -> Verdict:
             return Verdict(kind=rule.kind, rule=rule.name)
         limit, requested = token_counts(message, evidence.counts)
         return Verdict(
-            kind=rule.kind, rule=rule.name, limit_tokens=limit, requested_tokens=requested, combined=rule.combined
+            kind=rule.kind,
+            rule=rule.name,
+            limit_tokens=limit,
+            requested_tokens=requested,
+            # A machine word decides first and says nothing of the output; the wording beside it may.
+            combined=any(each.combined and each.fits(evidence, message) for each in WITH_OUTPUT),
         )
     return Verdict(kind=_kind_of(evidence.status), rule=f"status-{evidence.status}")
 

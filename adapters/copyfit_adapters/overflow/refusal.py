@@ -66,6 +66,7 @@ def refusal(evidence: Evidence, asked: Asked, *, verdict: Verdict | None = None)
             sentence,
             limit_tokens=verdict.limit_tokens,
             requested_tokens=verdict.requested_tokens,
+            combined=verdict.combined,
             rule=verdict.rule,
             **facts,
         )

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from copyfit.runtime.listeners import tell
+from copyfit.runtime.phases import Phase
 from copyfit.runtime.tools import ToolRegistry
 from copyfit.runtime.turn import Turn, TurnResult
 from copyfit.shapes.model_output import ModelOutput, StreamEvent
@@ -33,11 +35,12 @@ class RunResult:
     stop: StopReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AgentRun:
-    """Runs an agent: each turn's calls are executed and their results appended before the next turn.
+    """Runs an agent once: each turn's calls are executed and their results appended before the next turn.
 
-    `on_turn` is told of each finished turn with its number, counted from 1; `on_event` gets the streamed answer.
+    `on_turn` is told of each finished turn with its number, counted from 1; `on_event` gets the streamed answer;
+    `on_phase` hears what the run is busy with. What they raise is logged and goes no further.
 
     Raises:
         ValueError: `max_turns` is not at least 1.
@@ -49,6 +52,8 @@ class AgentRun:
     max_turns: int = DEFAULT_MAX_TURNS
     on_turn: Callable[[int, TurnResult], None] | None = None
     on_event: Callable[[StreamEvent], None] | None = None
+    on_phase: Callable[[Phase], None] | None = None
+    _begun: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.max_turns < 1:
@@ -57,19 +62,44 @@ class AgentRun:
     async def run(self, history: Transcript) -> RunResult:
         """Run from `history`, which should end with what the model shall answer to.
 
+        Cancelling the task that awaits this ends the run at once: nothing more is sent or started, and the tools
+        that run are cancelled and awaited before `asyncio.CancelledError` surfaces.
+
         Raises:
             AssemblyError: an input could not be assembled.
             ProviderError: the provider failed.
             ToolError: the model declared two calls with one id.
+            RuntimeError: the run was begun before.
 
         """
+        if self._begun:
+            raise RuntimeError("This AgentRun was executed already; make another one for another run.")
+        self._begun = True
+        try:
+            result = await self._turns(history)
+        except asyncio.CancelledError:
+            tell(self.on_phase, Phase.CANCELLED)
+            raise
+        except BaseException:
+            tell(self.on_phase, Phase.FAILED)
+            raise
+        tell(self.on_phase, Phase.COMPLETED)
+        return result
+
+    async def _turns(self, history: Transcript) -> RunResult:
+        self.tools.begin(history)
         for number in range(1, self.max_turns + 1):
-            result = await self.turn.run(history, turn=number, tools=self.tools.specs, on_event=self.on_event)
+            # A cancellation must get in even where neither the client nor the tools ever wait for anything.
+            await asyncio.sleep(0)
+            result = await self.turn.run(
+                history, turn=number, tools=self.tools.specs, on_event=self.on_event, on_phase=self.on_phase
+            )
             message = result.output.message
-            results = await self.tools.execute(message.tool_calls)
+            if message.tool_calls:
+                tell(self.on_phase, Phase.EXECUTING_TOOLS)
+            results = await self.tools.execute(message.tool_calls, turn=number)
             history = result.history.append(message, *results)
-            if self.on_turn:
-                self.on_turn(number, result)
+            tell(self.on_turn, number, result)
             if not message.tool_calls:
                 return RunResult(history, result.output, number, StopReason.ANSWERED)
         return RunResult(history, result.output, self.max_turns, StopReason.MAX_TURNS)

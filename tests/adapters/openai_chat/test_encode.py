@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from copyfit.errors import BadRequest
+from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import (
     AssistantMessage,
     FilePart,
@@ -120,6 +121,25 @@ def test_a_lone_surrogate_is_escaped_in_its_own_message_only() -> None:
     sent = encode(model_input, "m").body
     assert b'"content":"\\u00e9\\ud800"' in sent
     assert '"content":"é"'.encode() in sent
+
+
+def test_a_message_that_was_written_is_not_written_again_and_makes_the_same_body() -> None:
+    messages = (UserMessage(content="为什么"), AssistantMessage(content="so"))
+    fragments: IdentityMemo[bytes] = IdentityMemo()
+    first = encode(ModelInput("", messages), "m1", fragments=fragments)
+    assert first == encode(ModelInput("", messages), "m1")
+    assert [fragments.get(message) for message in messages] == [encode_message(message) for message in messages]
+    fragments.keep(messages[0], b'{"kept":1}')
+    longer = encode(ModelInput("", (*messages, messages[0])), "m1", fragments=fragments)
+    assert json.loads(longer.body)["messages"] == [
+        {"kept": 1},
+        {"role": "assistant", "content": "so"},
+        {"kept": 1},
+    ]
+
+
+def test_an_input_without_messages_has_an_empty_list() -> None:
+    assert encode(ModelInput("", ()), "m1").body == b'{"model":"m1","messages":[]}'
 
 
 def test_an_empty_system_text_is_no_message() -> None:

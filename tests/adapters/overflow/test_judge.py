@@ -115,6 +115,39 @@ def test_without_a_message_the_status_decides(status: int | None, kind: Kind) ->
     assert judge(lift(status, b"")).kind is kind
 
 
+def refused(status: int | None, message: str) -> bool:
+    """Return whether an error that says `message` is judged an overflow."""
+    return judge(lift(status, json.dumps({"error": {"message": message}}))).is_context_overflow
+
+
+def test_a_bad_request_over_the_context_length_is_an_overflow() -> None:
+    """Case: OVF-01."""
+    assert refused(400, "The maximum context length was exceeded.")
+
+
+def test_a_token_can_also_be_a_key() -> None:
+    """Case: OVF-02."""
+    assert not refused(401, "This token is invalid.")
+
+
+def test_an_error_without_a_status_is_judged_by_its_word() -> None:
+    """Case: OVF-22."""
+    assert refused(None, "context_length_exceeded")
+    assert judge(lift(None, '{"response":{"error":{"code":"context_length_exceeded"}}}')).is_context_overflow
+
+
+def test_a_body_too_large_is_no_overflow_unless_it_speaks_of_the_prompt() -> None:
+    assert not refused(413, "Request Too Large")
+    assert refused(413, "The prompt is too long.")
+    assert refused(422, "Too Many Tokens")
+
+
+def test_words_decide_under_a_server_error_and_not_under_a_rate_limit() -> None:
+    assert refused(500, "the context length is exceeded")
+    assert not refused(500, "the server failed")
+    assert not refused(429, "the context length is exceeded")
+
+
 def test_a_machine_word_decides_before_any_text() -> None:
     body = b'{"error":{"message":"see your plan and billing limits","code":"context_length_exceeded"}}'
     assert judge(lift(400, body)).rule == "overflow-word"
@@ -123,6 +156,20 @@ def test_a_machine_word_decides_before_any_text() -> None:
 def test_an_overflow_that_counts_the_answer_says_so() -> None:
     assert judge(lift(400, "input length and max_tokens exceed context limit: 199 + 8 > 200")).combined
     assert not judge(lift(400, "prompt is too long: 9 tokens > 8 maximum")).combined
+
+
+def test_the_wording_says_whether_the_output_counts_also_where_a_machine_word_decides() -> None:
+    def error(message: str) -> bytes:
+        return json.dumps({"error": {"message": message, "code": "context_length_exceeded"}}).encode()
+
+    with_output = (
+        "maximum context length is 900 tokens. However, you requested 950 tokens "
+        "(250 in the messages, 700 in the completion)"
+    )
+    verdict = judge(lift(400, error(with_output)))
+    assert verdict.rule == "overflow-word"
+    assert verdict.combined
+    assert not judge(lift(400, error("Your input exceeds the context window of this model."))).combined
 
 
 def test_a_word_inside_a_link_says_nothing() -> None:

@@ -1,3 +1,7 @@
+"""The loop over turns, and how it ends."""
+
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -32,9 +36,17 @@ from copyfit import (
     UserMessage,
     open_mode,
 )
+from copyfit.errors import ContextOverflow
+from copyfit.runtime.phases import Phase
 from copyfit.shapes.model_output import Finished
 
 QUESTION = Transcript([UserMessage(content="how many?")])
+LONG = Transcript(
+    message
+    for number in range(40)
+    for message in (UserMessage(content=f"{number}"), AssistantMessage(content="word " * 400))
+).append(*QUESTION)
+"""Long enough for a recovery to have something to cut."""
 
 
 def calling(*names: str) -> AssistantMessage:
@@ -154,3 +166,154 @@ async def test_a_model_can_write_the_checkpoints() -> None:
     (sent,) = client.inputs
     assert (sent.system, sent.messages, sent.tools) == ("be brief", (UserMessage(content="sum up"),), ())
     assert sent.settings == settings
+
+
+@pytest.mark.anyio
+async def test_a_run_runs_once() -> None:
+    """Case: RUN-06, NAT-14."""
+    run = a_run(ScriptedClient([AssistantMessage(content="done")] * 2))
+    await run.run(QUESTION)
+    with pytest.raises(RuntimeError, match="executed already"):
+        await run.run(QUESTION)
+
+
+@pytest.mark.anyio
+async def test_a_run_of_128_turns_pairs_every_call_with_its_result() -> None:
+    """Case: RUN-05."""
+    calls = [AssistantMessage(content=(ToolCall(id=str(number), name="one"),)) for number in range(200)]
+    registry = ToolRegistry([Tool(ToolSpec(name="one"), lambda: "seen")])
+    run = AgentRun(turn=a_run(ScriptedClient(list(calls))).turn, tools=registry)
+    result = await run.run(Transcript())
+    assert (result.turns, result.stop) == (128, StopReason.MAX_TURNS)
+    assert not any(step.is_open for step in result.history.steps)
+    assert isinstance(result.history[-1], ToolMessage)
+
+
+@pytest.mark.anyio
+async def test_a_listener_that_fails_does_not_end_the_run() -> None:
+    """Case: RUN-08."""
+
+    def deaf(*said: object) -> None:
+        raise LookupError
+
+    run = a_run(ScriptedClient([calling("one"), AssistantMessage(content="done")]))
+    run.on_turn = run.on_event = deaf
+    assert (await run.run(QUESTION)).stop is StopReason.ANSWERED
+
+
+@pytest.mark.anyio
+async def test_what_a_provider_says_besides_goes_back_unchanged() -> None:
+    """Case: NAT-17."""
+    call = ToolCall(id="one-1", name="one", extra={"openai-chat": {"index": 0, "cache": [1]}})
+    said = AssistantMessage(content=(call,), extra={"openai-chat": {"reasoning_content": "hm"}})
+    client = ScriptedClient([said, AssistantMessage(content="done")])
+    await a_run(client).run(QUESTION)
+    assert client.inputs[1].messages[1] == said
+
+
+@pytest.mark.anyio
+async def test_a_run_that_is_cancelled_before_it_begins_sends_nothing() -> None:
+    """Case: RUN-06, NAT-16."""
+    client = ScriptedClient([AssistantMessage(content="never")])
+    task = asyncio.create_task(a_run(client).run(QUESTION))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert client.inputs == []
+
+
+@pytest.mark.anyio
+async def test_a_cancellation_ends_a_run_in_which_nothing_ever_waits() -> None:
+    def cancel_running(number: int, result: TurnResult) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
+    client = ScriptedClient([calling("one")] * 9)
+    run = a_run(client)
+    run.on_turn = cancel_running
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(run.run(QUESTION))
+    assert len(client.inputs) == 1
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_waits_for_its_tools_and_starts_none_of_the_rest() -> None:
+    """Case: NAT-16."""
+    log: list[str] = []
+    begun = asyncio.Event()
+
+    async def work(name: str) -> str:
+        log.append(f"+{name}")
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0)
+            log.append(f"-{name}")
+        return name
+
+    names = ("a", "b", "c")
+    step = AssistantMessage(
+        content=tuple(ToolCall(id=name, name="work", arguments=f'{{"name":"{name}"}}') for name in names)
+    )
+    client = ScriptedClient([step, AssistantMessage(content="never")])
+    tools = ToolRegistry([Tool(ToolSpec(name="work"), work, exclusive=False)], parallel=2)
+    before = asyncio.all_tasks()
+    task = asyncio.create_task(AgentRun(turn=a_run(client).turn, tools=tools).run(QUESTION))
+    await begun.wait()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert sorted(log) == ["+a", "+b", "-a", "-b"]
+    assert len(client.inputs) == 1
+    assert asyncio.all_tasks() == before
+
+
+async def phases_of(*answers: AssistantMessage | Exception) -> list[Phase]:
+    heard: list[Phase] = []
+    run = a_run(ScriptedClient(list(answers)))
+    run.on_phase = heard.append
+    with contextlib.suppress(Unavailable, ContextOverflow):
+        await run.run(LONG)
+    return heard
+
+
+@pytest.mark.anyio
+async def test_a_run_tells_what_it_is_busy_with() -> None:
+    assert await phases_of(calling("one"), AssistantMessage(content="done")) == [
+        Phase.ASSEMBLING_CONTEXT,
+        Phase.CALLING_MODEL,
+        Phase.EXECUTING_TOOLS,
+        Phase.ASSEMBLING_CONTEXT,
+        Phase.CALLING_MODEL,
+        Phase.COMPLETED,
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_run_whose_model_fails_ends_as_failed() -> None:
+    """Case: RUN-07."""
+    heard = await phases_of(Unavailable("down", provider="scripted"))
+    assert heard == [Phase.ASSEMBLING_CONTEXT, Phase.CALLING_MODEL, Phase.FAILED]
+
+
+@pytest.mark.anyio
+async def test_a_recovery_assembles_and_calls_once_more_and_fails_if_that_fails() -> None:
+    overflow = ContextOverflow("too long", provider="scripted", limit_tokens=4_000)
+    heard = await phases_of(overflow, Unavailable("down", provider="scripted"))
+    assert heard == [Phase.ASSEMBLING_CONTEXT, Phase.CALLING_MODEL] * 2 + [Phase.FAILED]
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_run_ends_as_cancelled() -> None:
+    heard: list[Phase] = []
+    run = a_run(ScriptedClient([AssistantMessage(content="never")]))
+    run.on_phase = heard.append
+    task = asyncio.create_task(run.run(QUESTION))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert heard == [Phase.CANCELLED]

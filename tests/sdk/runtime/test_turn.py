@@ -1,3 +1,6 @@
+"""One turn and its one recovery."""
+
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +11,7 @@ from copyfit.modes import Selected
 from copyfit.runtime.turn import Turn
 from copyfit.shapes.budgets import ContextBudgets, ModelLimits
 from copyfit.shapes.messages import AssistantMessage, UserMessage
-from copyfit.shapes.model_input import ModelInput
+from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.model_output import Finished, FinishReason, ModelOutput, StreamEvent, TextDelta
 from copyfit.shapes.scope import Mode
 from copyfit.shapes.stages import CompactionStatistics, Pressure, Recovery, TurnRecord, TurnRequest
@@ -64,7 +67,7 @@ class HalvingMode:
                 raise self.failure
             if self.shrinks:
                 history = Transcript(history[len(history) // 2 :])
-        model_input = ModelInput(system="", messages=history.messages)
+        model_input = ModelInput(system="", messages=history.messages, settings=request.settings)
         record = TurnRecord(mode=Mode.DYNAMIC, selected_path="dynamic", request=request, sent=model_input)
         return Selected(
             model_input=model_input,
@@ -100,6 +103,7 @@ async def test_an_accepted_input_is_sent_once() -> None:
 
 
 async def test_an_overflow_is_recovered_by_one_forced_assembly_and_one_smaller_input() -> None:
+    """Case: RUN-01."""
     mode = HalvingMode()
     turn = a_turn([overflow(), ANSWER], mode)
     result = await turn.run(HISTORY, turn=3)
@@ -113,6 +117,7 @@ async def test_an_overflow_is_recovered_by_one_forced_assembly_and_one_smaller_i
 
 
 async def test_a_second_overflow_surfaces_with_both_attempts() -> None:
+    """Case: RUN-02."""
     turn = a_turn([overflow(), overflow(), ANSWER])
     with pytest.raises(ContextOverflow) as raised:
         await turn.run(HISTORY, turn=1)
@@ -142,6 +147,7 @@ async def test_another_error_of_the_second_attempt_surfaces_as_it_is() -> None:
 
 
 async def test_an_error_that_is_no_overflow_is_not_recovered() -> None:
+    """Case: RUN-14."""
     turn = a_turn([Unavailable("down", provider="scripted"), ANSWER])
     with pytest.raises(Unavailable):
         await turn.run(HISTORY, turn=1)
@@ -187,3 +193,106 @@ async def test_a_stream_without_an_end_is_an_error() -> None:
     turn.client = Endless([])
     with pytest.raises(MalformedReply, match="without a finished answer"):
         await turn.run(HISTORY, turn=1, on_event=lambda _: None)
+
+
+async def test_every_turn_has_a_recovery_of_its_own() -> None:
+    """Case: RUN-15."""
+    turn = a_turn([overflow(), ANSWER, overflow(), ANSWER])
+    results = [await turn.run(HISTORY, turn=number) for number in (1, 2)]
+    assert [result.recovered for result in results] == [True, True]
+    assert len(inputs_of(turn)) == 4
+
+
+async def test_a_run_that_is_cancelled_meanwhile_gets_no_second_attempt() -> None:
+    """Case: RUN-13."""
+
+    class Cancelling(ScriptedClient):
+        async def complete(self, model_input: ModelInput) -> ModelOutput:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+            return await super().complete(model_input)
+
+    turn = a_turn([])
+    turn.client = Cancelling([overflow(), ANSWER])
+    with pytest.raises(asyncio.CancelledError) as raised:
+        await asyncio.create_task(turn.run(HISTORY, turn=1))
+    assert isinstance(raised.value.__context__, ContextOverflow)
+    assert len(inputs_of(turn)) == 1
+
+
+async def test_a_listener_that_fails_does_not_end_the_turn() -> None:
+    def deaf(event: StreamEvent) -> None:
+        raise LookupError(str(event))
+
+    result = await a_turn([ANSWER]).run(HISTORY, turn=1, on_event=deaf)
+    assert result.output == ANSWER
+
+
+@dataclass
+class Kept:
+    """A trace that keeps its records."""
+
+    records: list[TurnRecord] = field(default_factory=list)
+
+    def write(self, record: TurnRecord) -> None:
+        self.records.append(record)
+
+
+def combined_overflow(requested: int | None = None) -> ContextOverflow:
+    return ContextOverflow(
+        "too long together", provider="scripted", limit_tokens=1_000, requested_tokens=requested, combined=True
+    )
+
+
+def asking(turn: Turn, tokens: int) -> Turn:
+    turn.settings = ModelSettings(max_output_tokens=tokens)
+    turn.trace = Kept()
+    return turn
+
+
+async def test_an_input_refused_for_its_answer_goes_out_whole_with_a_shorter_answer() -> None:
+    mode = HalvingMode()
+    turn = asking(a_turn([combined_overflow(1_200), ANSWER], mode), 500)
+    result = await turn.run(HISTORY, turn=3)
+    first, second = inputs_of(turn)
+    assert result.recovered
+    assert result.history == HISTORY
+    assert second.messages == first.messages
+    assert (first.settings.max_output_tokens, second.settings.max_output_tokens) == (500, 300)
+    assert [request.recovery for request in mode.requests] == [None]
+
+
+async def test_the_retry_with_a_shorter_answer_is_traced_as_a_recovery() -> None:
+    turn = asking(a_turn([combined_overflow(1_200), ANSWER]), 500)
+    await turn.run(HISTORY, turn=3)
+    assert isinstance(turn.trace, Kept)
+    (record,) = turn.trace.records
+    assert record.sent == inputs_of(turn)[1]
+    assert record.request.recovery == Recovery(reason="combined-overflow")
+    assert record.request.settings.max_output_tokens == 300
+
+
+async def test_the_next_turn_asks_for_the_whole_answer_again() -> None:
+    turn = asking(a_turn([combined_overflow(1_200), ANSWER, ANSWER]), 500)
+    for number in (1, 2):
+        await turn.run(HISTORY, turn=number)
+    assert inputs_of(turn)[-1].settings.max_output_tokens == 500
+
+
+async def test_where_no_answer_worth_having_would_fit_the_history_is_cut() -> None:
+    mode = HalvingMode()
+    turn = asking(a_turn([combined_overflow(1_400), ANSWER], mode), 500)
+    await turn.run(HISTORY, turn=1)
+    first, second = inputs_of(turn)
+    assert len(second.messages) < len(first.messages)
+    assert second.settings.max_output_tokens == 500
+    assert [request.recovery for request in mode.requests] == [None, Recovery()]
+
+
+async def test_a_shorter_answer_that_is_refused_too_is_the_last_attempt() -> None:
+    turn = asking(a_turn([combined_overflow(1_200), combined_overflow(1_100), ANSWER]), 500)
+    with pytest.raises(ContextOverflow) as raised:
+        await turn.run(HISTORY, turn=1)
+    assert [attempt.selected.model_input for attempt in raised.value.attempts] == inputs_of(turn)
+    assert len(inputs_of(turn)) == 2
