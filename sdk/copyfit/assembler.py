@@ -1,6 +1,6 @@
 """The corridor: the stages of a turn, called in order, and nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from copyfit.compaction.compactor import HistoryCompactor
 from copyfit.compaction.pressure import measure_pressure
@@ -10,6 +10,7 @@ from copyfit.history.abandoned import close_abandoned_calls
 from copyfit.history.count_compaction import plan_by_count
 from copyfit.prompt.budget import apply_context_budget
 from copyfit.prompt.render import DeterministicSystemPromptRenderer
+from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.messages import Origin
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.stages import (
@@ -70,7 +71,8 @@ class ContextAssembler:
 
         """
         settled, abandoned = close_abandoned_calls(request.history)
-        counted = await self._compactor.compact_count(settled, plan_by_count(settled))
+        plan = plan_by_count(settled) if self._compactor.summarizes else None
+        counted = await self._compactor.compact_count(settled, plan)
         contributed = await self._contribute(request, counted.history)
         pressure = measure_pressure(
             budgets=request.budgets,
@@ -132,10 +134,19 @@ class ContextAssembler:
     def _select(self, request: TurnRequest, contributed: _Contributed) -> Windowed:
         return self._window.select(
             contributed.composed,
-            budgets=request.budgets,
+            budgets=_window_budgets(request),
             reserved_tokens=self._ledger.system(contributed.prompt.text) + self._ledger.tools(request.tools),
-            cost=self._ledger.step,
+            ledger=self._ledger,
         )
+
+
+def _window_budgets(request: TurnRequest) -> ContextBudgets:
+    """Return the budgets of the window: after a refusal it ends at the pressure line under the refused size."""
+    budgets = request.budgets
+    if request.refused_tokens is None:
+        return budgets
+    line = max(1, request.refused_tokens * budgets.compaction_pressure_percent // 100)
+    return replace(budgets, window_tokens=min(line, budgets.input_limit_tokens))
 
 
 def _in_sight(windowed: Windowed) -> Transcript:

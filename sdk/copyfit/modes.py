@@ -114,7 +114,7 @@ class LegacyMode:
             settled,
             pressure=pressure,
             budgets=request.budgets,
-            count_plan=plan_by_count(settled),
+            count_plan=plan_by_count(settled) if self._compactor.summarizes else None,
             forced=request.recovery is not None,
         )
         model_input = ModelInput(
@@ -165,10 +165,9 @@ class ShadowMode:
         return replace(selected, record=record)
 
     def _own_history(self, history: Transcript) -> Transcript:
-        known = len(self._sent)
-        if history.messages[:known] != self._sent.messages:
+        if not history.messages.begins_with(self._sent.messages):
             return history
-        return self._candidate.append(*history.messages[known:])
+        return self._candidate.append(*history.messages[len(self._sent) :])
 
 
 def open_mode(

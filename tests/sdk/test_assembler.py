@@ -1,6 +1,7 @@
 """The corridor: which stage sees what the one before it made."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,10 @@ from copyfit.compaction.compactor import HistoryCompactor
 from copyfit.compaction.sections import HEADINGS
 from copyfit.errors import InvalidContext
 from copyfit.history.abandoned import is_no_result
-from copyfit.shapes.messages import Message, Origin
-from copyfit.shapes.stages import AssembledTurn, TurnRequest
+from copyfit.shapes.growing import Growing
+from copyfit.shapes.messages import Message, Origin, OutputRef
+from copyfit.shapes.stages import AssembledTurn, Composed, Recovery, TurnRequest, Windowed
+from copyfit.window.atomic import AtomicHistoryWindowPolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -125,10 +128,27 @@ async def test_a_call_that_the_run_went_on_without_is_closed_in_the_history_and_
     assert turn.model_input.messages[:4] == turn.history.messages
 
 
-async def test_a_result_that_no_message_declares_is_refused() -> None:
-    history = Transcript([UserMessage(content="go"), ToolMessage(call_id="forged", content="x")])
+class SplittingWindow(AtomicHistoryWindowPolicy):
+    """Leaves out every message but the last."""
+
+    def select(self, composed: Composed, **budget: Any) -> Windowed:
+        windowed = super().select(composed, **budget)
+        return replace(windowed, messages=Growing(windowed.messages[-1:]))
+
+
+async def test_a_window_that_parts_a_result_from_its_call_is_refused() -> None:
+    ledger = TokenLedger(ConservativeTokenEstimator())
+    assembler = ContextAssembler(
+        registry=ContextContributorRegistry(),
+        ledger=ledger,
+        compactor=HistoryCompactor(ledger=ledger, summarizer=None),
+        window=SplittingWindow(),
+    )
+    call = AssistantMessage(content=(ToolCall(id="c", name="read"),))
+    history = Transcript([UserMessage(content="go"), call, ToolMessage(call_id="c", content="x")])
+    request = TurnRequest(context_id="t", scope=Scope.MAIN, turn=1, history=history, budgets=ContextBudgets())
     with pytest.raises(InvalidContext, match="orphan tool result"):
-        await assembled(history, Observer())
+        await assembler.assemble(request)
 
 
 async def test_the_history_given_is_not_changed() -> None:
@@ -152,3 +172,28 @@ async def test_tools_and_settings_go_through_unchanged() -> None:
         )
     )
     assert turn.model_input.tools == tools
+
+
+async def test_an_input_after_a_refusal_is_smaller_though_cut_bodies_would_let_older_steps_back_in() -> None:
+    steps: list[Message] = []
+    for number in range(6):
+        body = f"row {number} " * 900
+        ref = OutputRef(ref=f"tool-output-{number:x}", bytes=len(body), lines=1, tool_name="read")
+        steps += [
+            AssistantMessage(content=(ToolCall(id=f"c{number}", name="read"),)),
+            ToolMessage(call_id=f"c{number}", name="read", content=body, output_ref=ref),
+        ]
+    history = Transcript([UserMessage(content="go"), *steps, AssistantMessage(content="later " * 300)])
+    ledger = TokenLedger(ConservativeTokenEstimator())
+    assembler = ContextAssembler(
+        registry=ContextContributorRegistry(),
+        ledger=ledger,
+        compactor=HistoryCompactor(ledger=ledger, summarizer=None),
+    )
+    budgets = ContextBudgets(model_max_tokens=200_000, output_reserve_tokens=1_000)
+    refused = ledger.system("") + ledger.message(history[0]) + ledger.message(history[-1]) + 200
+    request = TurnRequest(context_id="t", scope=Scope.MAIN, turn=1, history=history, budgets=budgets)
+    forced = await assembler.assemble(replace(request, recovery=Recovery()))
+    smaller = await assembler.assemble(replace(request, recovery=Recovery(), refused_tokens=refused))
+    assert forced.estimated_tokens > refused >= smaller.estimated_tokens
+    assert smaller.history == forced.history

@@ -200,3 +200,16 @@ async def test_the_registry_is_frozen_when_the_run_begins() -> None:
     open_mode(Mode.DYNAMIC, registry=registry, ledger=TokenLedger(ConservativeTokenEstimator()))
     with pytest.raises(RegistryFrozen):
         registry.register(Retrieval())
+
+
+@pytest.mark.parametrize("mode", [Mode.DYNAMIC, Mode.LEGACY])
+async def test_without_a_summarizer_a_history_of_many_messages_is_left_alone_without_a_word(mode: Mode) -> None:
+    messages = [UserMessage(content=f"question {number}") for number in range(60)]
+    alone = open_mode(
+        mode,
+        registry=ContextContributorRegistry([identity("You count.")]),
+        ledger=TokenLedger(ConservativeTokenEstimator()),
+    )
+    selected = await alone.select(request(Transcript(messages)))
+    assert selected.model_input.messages == tuple(messages)
+    assert (selected.compaction.reason, selected.compaction.summary_warnings) == ("none", ())

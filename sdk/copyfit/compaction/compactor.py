@@ -15,6 +15,9 @@ from copyfit.tokens.ledger import TokenLedger
 COUNT_PASS_RETRIES = 1
 """How often the message-count pass asks again after a rejected answer (behaviour.md section 4, step 2)."""
 
+NO_SUMMARIZER = "No summarizer is given; the old steps stay."
+"""The warning of a compaction that could go no further."""
+
 
 class HistoryCompactor:
     """Makes the canonical history smaller, without splitting a step or touching an open call.
@@ -43,12 +46,7 @@ class HistoryCompactor:
         return self._summarizer is not None
 
     async def compact_count(self, history: Transcript, plan: SummaryPlan | None) -> Compacted:
-        """Carry out the message-count `plan`, if there is one; tool bodies are left alone.
-
-        Raises:
-            RunCancelled: the run was cancelled.
-
-        """
+        """Carry out the message-count `plan`, if there is one; tool bodies are left alone."""
         before = self._ledger.transcript(history)
         statistics = CompactionStatistics(before_tokens=before, after_tokens=before)
         if plan is None:
@@ -70,9 +68,6 @@ class HistoryCompactor:
         Without pressure only the `count_plan` is carried out. A `forced` pass runs in any case, cuts bodies down
         to the tokens to retain, and always tries a summary.
 
-        Raises:
-            RunCancelled: the run was cancelled.
-
         """
         before = self._ledger.transcript(history)
         over = before > pressure.history_line
@@ -83,6 +78,8 @@ class HistoryCompactor:
             enough = self._ledger.transcript(done.history) <= pressure.history_line
             if enough and not forced and count_plan is None:
                 return done
+            if self._summarizer is None:
+                return _with_warning(done, NO_SUMMARIZER)
             plan = plan_closed_steps(done.history, ledger=self._ledger, retain=pressure.retain)
         else:
             plan = count_plan
@@ -107,8 +104,7 @@ class HistoryCompactor:
 
     async def _summarize(self, done: Compacted, plan: SummaryPlan, *, retries: int) -> Compacted:
         if self._summarizer is None:
-            warning = "No summarizer is given; the old steps stay."
-            return replace(done, statistics=replace(done.statistics, summary_warnings=(warning,)))
+            return _with_warning(done, NO_SUMMARIZER)
         writer = CheckpointWriter(
             summarizer=self._summarizer,
             ledger=self._ledger,
@@ -136,6 +132,10 @@ class HistoryCompactor:
             summary_warnings=summary.warnings,
         )
         return Compacted(history, statistics)
+
+
+def _with_warning(done: Compacted, warning: str) -> Compacted:
+    return replace(done, statistics=replace(done.statistics, summary_warnings=(warning,)))
 
 
 def _reason(*, forced: bool, over: bool, many: bool) -> CompactionReason:

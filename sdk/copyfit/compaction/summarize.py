@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from copyfit.compaction.checkpoint import build_checkpoint, escape, read_checkpoint
 from copyfit.compaction.sections import HEADINGS, Sections, bound_sections, read_sections, refs_in, write_sections
 from copyfit.compaction.summary_request import ENTRY_GAP, Again, build_request, render_entry
-from copyfit.errors import RunCancelled
 from copyfit.ports.summarizer import HistorySummarizer, SummaryRequest
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.stages import SummaryPlan
@@ -67,9 +66,6 @@ class CheckpointWriter:
 
         An answer is rejected that is blank, has none of the sections, or makes a checkpoint that is not smaller
         than its source. When every attempt is rejected or the summarizer fails, there is no checkpoint.
-
-        Raises:
-            RunCancelled: the run was cancelled.
 
         """
         messages = tuple(message for step in plan.summarize for message in step.messages)
@@ -132,8 +128,6 @@ class CheckpointWriter:
     async def _answer(self, request: SummaryRequest, tally: _Tally) -> str | None:
         try:
             return await self.summarizer.summarize(request)
-        except RunCancelled:
-            raise
         except Exception as error:  # noqa: BLE001 - foreign code; the history is kept whatever goes wrong in it
             tally.warnings = (f"The summarizer failed: {type(error).__name__}: {error}",)
             return None

@@ -1,6 +1,6 @@
 """Cut old tool bodies to head, tail and the ref under which the whole is stored (behaviour.md section 11.2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from copyfit.outputs.cutting import byte_length, cut_head, cut_tail
@@ -35,7 +35,7 @@ def project_tool_bodies(
     tokens = ledger.transcript(history)
     steps = list(history.steps)
     cut: list[ToolMessage] = []
-    for place, position, message in _candidates(history.steps):
+    for place, position, message in _candidates(history):
         if tokens <= target:
             break
         projected = project_body(message, preview_bytes=preview_bytes)
@@ -79,13 +79,12 @@ def _content(message: ToolMessage, text: str) -> str | tuple[UserPart, ...]:
     return (TextPart(text=text), *(part for part in message.content if not isinstance(part, TextPart)))
 
 
-def _candidates(steps: Sequence[Step]) -> Iterator[tuple[int, int, ToolMessage]]:
-    """Yield each result of a closed step with the place of its step and its own position in it."""
-    for place, step in enumerate(steps):
-        if not step.is_open:
-            for position, message in enumerate(step.messages):
-                if isinstance(message, ToolMessage):
-                    yield place, position, message
+def _candidates(history: Transcript) -> Iterator[tuple[int, int, ToolMessage]]:
+    """Yield each result of the closed steps that have stored ones: its step's place, its own in it, and itself."""
+    for place in history.landmarks.stored:
+        for position, message in enumerate(history.steps[place].messages):
+            if isinstance(message, ToolMessage):
+                yield place, position, message
 
 
 def _with(step: Step, position: int, message: ToolMessage) -> Step:

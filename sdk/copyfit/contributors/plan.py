@@ -8,11 +8,11 @@ from copyfit.contributors.runtime import data_message
 from copyfit.contributors.standing import EVERY_SCOPE
 from copyfit.ports.contributor import ContributeRequest
 from copyfit.shapes.contributions import Contribution, Diagnostic
+from copyfit.shapes.running import RunningFact
 from copyfit.shapes.scope import Scope
 from copyfit.shapes.steps import Step
 from copyfit.shapes.transcript import Transcript
 from copyfit.state.plan import PLAN_PROGRESS_CODE, UPDATE_PLAN, PlanSnapshot, PlanStore
-from copyfit.state.running import RunningFact
 from copyfit.state.values import compact_json
 
 PLAN_STATE: Final = "plan_state"

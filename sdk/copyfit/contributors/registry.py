@@ -96,13 +96,13 @@ def contribute_request(turn: TurnRequest, history: Transcript) -> ContributeRequ
 
     The latest user input is the text of the last user message, a checkpoint included; empty where there is none.
     """
-    latest = next((step.messages[0] for step in reversed(history.steps) if step.messages[0].role == "user"), None)
+    place = history.landmarks.latest_user
     return ContributeRequest(
         context_id=turn.context_id,
         scope=turn.scope,
         turn=turn.turn,
         history=history,
-        latest_user_input="" if latest is None else latest.text,
+        latest_user_input="" if place is None else history.steps[place].messages[0].text,
     )
 
 

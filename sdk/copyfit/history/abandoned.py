@@ -1,33 +1,35 @@
 """Close the calls that the run went on without, and bring late results home to their calls."""
 
-from collections.abc import Iterable, Sequence
-from operator import attrgetter, itemgetter
+from collections.abc import Iterable
 
-from copyfit.shapes.messages import AssistantMessage, Message, ToolMessage
+from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from copyfit.shapes.steps import Step
 from copyfit.shapes.transcript import Transcript
 
 NO_RESULT = "[no result] The run went on before this call returned; nothing is known about what it did."
 """The body of the result that stands in for the one that never came; a trace can tell it by this text."""
 
+UNNAMED_TOOL = "unknown_tool"
+"""The tool of a call that is declared again for a result that does not name its tool."""
+
 
 def close_abandoned_calls(history: Transcript) -> tuple[Transcript, tuple[str, ...]]:
-    """Return `history` with every call answered but those of its last step, and the ids of the calls just closed.
+    """Return `history` with every result at its call and every call answered but those of its last step.
 
     A call without a result that is not in the last step gets a failed result that says so. A result that stands
     apart from its call belongs to the latest earlier declaration of that id: it is put there, in the place of the
-    stand-in if there is one, and dropped if the call has a real result already. A result that no message declares
-    is left for the validator to refuse. A history with none of this is returned as it is.
+    stand-in if there is one, and dropped if the call has a real result already. A result that no message declares,
+    because its call was summarised or lost, has its call declared again in front of it, without arguments. The ids
+    are those of the calls just declared again or closed. A history with none of this is returned as it is.
     """
-    if _is_settled(history.steps):
+    if _is_settled(history):
         return history, ()
-    drafts = _bring_home(history.steps)
-    closed: list[str] = []
+    drafts, ids = _bring_home(history.steps)
     for draft in drafts[:-1]:
         stand_ins = _stand_ins(draft)
         draft += stand_ins
-        closed += (marker.call_id for marker in stand_ins)
-    return Transcript(message for draft in drafts for message in draft), tuple(closed)
+        ids += (marker.call_id for marker in stand_ins)
+    return Transcript(message for draft in drafts for message in draft), tuple(ids)
 
 
 def is_no_result(message: Message) -> bool:
@@ -35,25 +37,30 @@ def is_no_result(message: Message) -> bool:
     return isinstance(message, ToolMessage) and message.is_error and message.content == NO_RESULT
 
 
-def _is_settled(steps: Sequence[Step]) -> bool:
-    # This looks at the whole history on every turn, so the loops are those of the interpreter.
-    firsts = map(itemgetter(0), map(attrgetter("messages"), steps))
-    return not any(map(attrgetter("open_calls"), steps[:-1])) and ToolMessage not in map(type, firsts)
+def _is_settled(history: Transcript) -> bool:
+    marks = history.landmarks
+    return not marks.strays and all(place == len(history.steps) - 1 for place in marks.open)
 
 
-def _bring_home(steps: Iterable[Step]) -> list[list[Message]]:
-    """Return the messages of each step, with every stray result where its call is."""
+def _bring_home(steps: Iterable[Step]) -> tuple[list[list[Message]], list[str]]:
+    """Return the messages of each step, with every stray result at its call, and the calls declared again."""
     drafts: list[list[Message]] = []
     homes: dict[str, list[Message]] = {}
+    again: list[str] = []
     for step in steps:
-        first = step.messages[0]
-        if isinstance(first, ToolMessage) and first.call_id in homes:
-            _answer(homes[first.call_id], first)
-            continue
-        drafts.append(list(step.messages))
+        first, *_ = messages = list(step.messages)
+        if isinstance(first, ToolMessage):
+            if first.call_id in homes:
+                _answer(homes[first.call_id], first)
+                continue
+            again.append(first.call_id)
+            call = ToolCall(id=first.call_id, name=first.name or UNNAMED_TOOL)
+            first = AssistantMessage(content=(call,))
+            messages.insert(0, first)
+        drafts.append(messages)
         if isinstance(first, AssistantMessage):
-            homes.update((call.id, drafts[-1]) for call in first.tool_calls)
-    return drafts
+            homes.update((call.id, messages) for call in first.tool_calls)
+    return drafts, again
 
 
 def _answer(draft: list[Message], result: ToolMessage) -> None:

@@ -1,5 +1,7 @@
 """Plan a summary once the history has many messages, whatever they cost."""
 
+from collections.abc import Sequence
+
 from copyfit.shapes.stages import SummaryPlan
 from copyfit.shapes.steps import Step
 from copyfit.shapes.transcript import Transcript
@@ -20,7 +22,7 @@ def plan_by_count(history: Transcript) -> SummaryPlan | None:
     return SummaryPlan.before(_cutoff(history.steps), history)
 
 
-def _cutoff(steps: tuple[Step, ...]) -> int:
+def _cutoff(steps: Sequence[Step]) -> int:
     """Return the place of the first step of the kept suffix."""
     cutoff = len(steps) - 1
     kept = len(steps[cutoff].messages)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from copyfit.shapes.canonical import canonical_json, digest
+from copyfit.shapes.growing import Growing
 from copyfit.shapes.messages import LOCAL_FIELDS, Message, Shape
 from copyfit.shapes.tools import ToolSpec
 
@@ -32,7 +33,7 @@ class ModelInput:
     """One complete model input: system text, messages, tools and settings, in no provider's dialect."""
 
     system: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...] | Growing[Message]
     tools: tuple[ToolSpec, ...] = ()
     settings: ModelSettings = field(default_factory=ModelSettings)
 

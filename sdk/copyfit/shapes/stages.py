@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.contributions import Attachment, Contribution, Diagnostic, Section
+from copyfit.shapes.growing import Growing
 from copyfit.shapes.messages import Message, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.scope import Mode, Scope
@@ -29,7 +30,10 @@ class Recovery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """What one turn is assembled from; turns count from 1."""
+    """What one turn is assembled from; turns count from 1.
+
+    `refused_tokens` is the estimate of the input that the provider has refused in this turn.
+    """
 
     context_id: str
     scope: Scope
@@ -39,6 +43,7 @@ class TurnRequest:
     tools: tuple[ToolSpec, ...] = ()
     settings: ModelSettings = field(default_factory=ModelSettings)
     recovery: Recovery | None = None
+    refused_tokens: int | None = None
 
 
 CompactionReason = Literal["none", "message-count", "token-pressure", "forced"]
@@ -104,13 +109,13 @@ class SummaryPlan:
         Everything from the first open call on stays as well, and so does the active user request, which comes
         first where it is older than what is kept.
         """
-        steps = history.steps
-        cutoff = min(cutoff, next((place for place, step in enumerate(steps) if step.is_open), cutoff))
+        steps, anchor = history.steps, history.anchor
+        cutoff = min((cutoff, *history.landmarks.open[:1]))
         old = [step for step in steps[:cutoff] if not step.is_checkpoint]
-        summarize = tuple(step for step in old if step.messages[0] is not history.anchor)
+        summarize = tuple(step for step in old if step.messages[0] is not anchor)
         if not summarize:
             return None
-        pinned = tuple(step for step in old if step.messages[0] is history.anchor)
+        pinned = tuple(step for step in old if step.messages[0] is anchor)
         return cls(
             summarize=summarize,
             keep=pinned + tuple(step for step in steps[cutoff:] if not step.is_checkpoint),
@@ -257,7 +262,7 @@ class WindowStatistics:
 class Windowed:
     """The messages that go out this turn, and what the window left out; the history itself is unchanged."""
 
-    messages: tuple[Message, ...]
+    messages: Growing[Message]
     statistics: WindowStatistics
     diagnostics: tuple[Diagnostic, ...] = ()
 

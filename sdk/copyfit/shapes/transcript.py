@@ -1,70 +1,82 @@
 """An immutable sequence of messages that remembers its steps."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import overload
 
-from copyfit.shapes.messages import Message, Origin, UserMessage
+from copyfit.shapes.growing import Growing
+from copyfit.shapes.landmarks import Landmarks
+from copyfit.shapes.messages import Message, UserMessage
 from copyfit.shapes.steps import Step, split_steps
 
 
 class Transcript(Sequence[Message]):
     """The messages of a conversation in order; growing it makes a new transcript that shares the old parts.
 
-    Messages and steps are never copied, and what was found out about a transcript is carried on when it grows, so
-    a long conversation costs no more per turn than a short one.
+    Messages and steps are never copied while a conversation grows at its end, and what was found out about a
+    transcript is carried on, so a long conversation costs no more per turn than a short one. Going on from an
+    earlier transcript a second time copies the list of its messages once.
     """
 
-    __slots__ = ("_messages", "_standing", "_steps")
+    __slots__ = ("_messages", "_settled", "_steps")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages = tuple(messages)
-        self._steps: tuple[Step, ...] | None = None
-        self._standing: _Standing | None = None
+        self._messages = Growing(messages)
+        self._steps: Growing[Step] = Growing()
+        self._settled = Landmarks()
+        self._set_last(split_steps(self._messages))
 
     @classmethod
     def of_steps(cls, steps: Iterable[Step]) -> "Transcript":
         """Return the transcript whose steps are exactly `steps`."""
         kept = tuple(steps)
-        transcript = cls(message for step in kept for message in step.messages)
-        transcript._steps = kept
+        transcript = cls()
+        transcript._messages = Growing(message for step in kept for message in step.messages)
+        transcript._set_last(kept)
         return transcript
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> Growing[Message]:
         """The messages, oldest first."""
         return self._messages
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps, oldest first."""
-        if self._steps is None:
-            self._steps = split_steps(self._messages)
+    def steps(self) -> Growing[Step]:
+        """The steps, oldest first; the last one is the tail, for it may still take in results."""
         return self._steps
+
+    @property
+    def landmarks(self) -> Landmarks:
+        """The places of the steps that stages ask for."""
+        return self._settled.after(self._steps.tail, first=self._steps.shared)
 
     @property
     def checkpoint(self) -> UserMessage | None:
         """The standing checkpoint, or None."""
-        return self._found.checkpoint
+        return self._user_at(self.landmarks.checkpoint)
 
     @property
     def anchor(self) -> UserMessage | None:
         """The active user request: the latest canonical user message, or None."""
-        return self._found.anchor
+        return self._user_at(self.landmarks.anchor)
 
     def append(self, *messages: Message) -> "Transcript":
         """Return this transcript followed by `messages`; only the last step is looked at again."""
-        grown = Transcript(self._messages + messages)
-        steps = self.steps
-        grown._steps = (*steps[:-1], *split_steps(steps[-1].messages + messages)) if steps else None
-        grown._standing = self._found.after(messages)
+        again = (message for step in self._steps.tail for message in step.messages)
+        grown = Transcript.__new__(Transcript)
+        grown._messages = self._messages.extended(messages)
+        grown._steps, grown._settled = self._steps, self._settled
+        grown._set_last(split_steps((*again, *messages)))
         return grown
 
-    @property
-    def _found(self) -> "_Standing":
-        if self._standing is None:
-            self._standing = _Standing().after(self._messages)
-        return self._standing
+    def _set_last(self, last: tuple[Step, ...]) -> None:
+        """Put the steps `last` in the place of the last step; all of them but the newest are settled."""
+        settled, newest = last[:-1], last[-1:]
+        self._settled = self._settled.after(settled, first=self._steps.shared)
+        self._steps = self._steps.extended(settled, tail=newest)
+
+    def _user_at(self, place: int | None) -> UserMessage | None:
+        head = None if place is None else self._steps[place].messages[0]
+        return head if isinstance(head, UserMessage) else None
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -87,22 +99,3 @@ class Transcript(Sequence[Message]):
 
     def __repr__(self) -> str:
         return f"Transcript({len(self._messages)} messages)"
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """The two messages that every stage asks for."""
-
-    anchor: UserMessage | None = None
-    checkpoint: UserMessage | None = None
-
-    def after(self, messages: Sequence[Message]) -> "_Standing":
-        """Return what stands when `messages` have come behind: the newest request, the first checkpoint."""
-        return _Standing(
-            anchor=next(_users(reversed(messages), Origin.CANONICAL), self.anchor),
-            checkpoint=self.checkpoint or next(_users(messages, Origin.CHECKPOINT), None),
-        )
-
-
-def _users(messages: Iterable[Message], origin: Origin) -> Iterator[UserMessage]:
-    return (message for message in messages if message.role == "user" and message.origin is origin)

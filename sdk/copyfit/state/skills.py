@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
+from copyfit.shapes.growing import Growing
 from copyfit.shapes.messages import ToolMessage
+from copyfit.shapes.running import RunningFact
 from copyfit.shapes.steps import Step
-from copyfit.state.running import RunningFact
 from copyfit.state.values import read_object, reads_as_failure
 
 READ_SKILL = "read_skill"
@@ -63,9 +64,9 @@ class SkillBodies:
     """
 
     def __init__(self) -> None:
-        self._seen: RunningFact[frozenset[str]] = RunningFact(frozenset(), _take_in)
+        self._seen: RunningFact[Step, frozenset[str]] = RunningFact(frozenset(), _take_in)
 
-    def visible(self, steps: tuple[Step, ...]) -> frozenset[str]:
+    def visible(self, steps: Growing[Step]) -> frozenset[str]:
         """Return the ids of the skills whose whole body stands in `steps`."""
         return self._seen.of(steps)
 

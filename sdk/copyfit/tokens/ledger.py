@@ -1,18 +1,15 @@
 """Count every message once, and a growing transcript only by what it grew."""
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
 
 from copyfit.ports.estimator import TokenEstimator
+from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import Message
+from copyfit.shapes.running import RunningFact
 from copyfit.shapes.steps import Step
 from copyfit.shapes.tools import ToolSpec
 from copyfit.shapes.transcript import Transcript
-
-_LINEAGES = 4
-"""How many growing transcripts are followed at once: a run has one canonical history, a shadow run two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +42,8 @@ class TokenLedger:
 
     def __init__(self, estimator: TokenEstimator) -> None:
         self._estimator = estimator
-        self._messages = _Costs()
-        self._lineages: list[_Lineage] = []
+        self._messages: IdentityMemo[int] = IdentityMemo()
+        self._totals: RunningFact[Message, int] = RunningFact(0, self._plus)
         self._system: tuple[str, int] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] | None = None
 
@@ -73,8 +70,7 @@ class TokenLedger:
 
     def transcript(self, transcript: Transcript) -> int:
         """Return what all messages of `transcript` cost."""
-        length = len(transcript)
-        return self._lineage(transcript.messages).sums[length - 1] if length else 0
+        return self._totals.of(transcript.messages)
 
     def system(self, text: str) -> int:
         """Return what the system prompt `text` costs."""
@@ -89,64 +85,5 @@ class TokenLedger:
             self._tools = (kept, self._estimator.count_tools(kept))
         return self._tools[1]
 
-    def _lineage(self, messages: tuple[Message, ...]) -> "_Lineage":
-        for place, lineage in enumerate(self._lineages):
-            if lineage.follows(messages):
-                lineage.grow(messages, self.message)
-                self._lineages.insert(0, self._lineages.pop(place))
-                return lineage
-        fresh = _Lineage()
-        fresh.grow(messages, self.message)
-        self._lineages = [fresh, *self._lineages[: _LINEAGES - 1]]
-        return fresh
-
-
-class _Lineage:
-    """The longest transcript of a growing line, with the running sum of costs after each message."""
-
-    __slots__ = ("messages", "sums")
-
-    def __init__(self) -> None:
-        self.messages: tuple[Message, ...] = ()
-        self.sums: list[int] = []
-
-    def follows(self, messages: tuple[Message, ...]) -> bool:
-        """Return whether one of the two transcripts begins with the other."""
-        common = min(len(messages), len(self.messages))
-        if not common or messages[common - 1] is not self.messages[common - 1]:
-            return False
-        # Tuples compare the same objects by identity, in C: this stays cheap for tens of thousands of messages.
-        return messages[:common] == self.messages[:common]
-
-    def grow(self, messages: tuple[Message, ...], cost: Callable[[Message], int]) -> None:
-        """Take in what `messages` has beyond the messages that are known."""
-        known = len(self.messages)
-        if len(messages) <= known:
-            return
-        so_far = self.sums[-1] if self.sums else 0
-        self.sums.extend(islice(accumulate(map(cost, messages[known:]), initial=so_far), 1, None))
-        self.messages = messages
-
-
-class _Costs:
-    """Costs by the identity of the message, which need not be hashable; an entry goes when its message goes."""
-
-    def __init__(self) -> None:
-        self._entries: dict[int, tuple[weakref.ref[Message], int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def get(self, message: Message) -> int | None:
-        entry = self._entries.get(id(message))
-        return entry[1] if entry is not None and entry[0]() is message else None
-
-    def keep(self, message: Message, cost: int) -> None:
-        entries, key = self._entries, id(message)
-
-        def forget(ref: weakref.ref[Message]) -> None:
-            # Another message may live at the same address by now.
-            if entries.get(key, (None, 0))[0] is ref:
-                del entries[key]
-
-        entries[key] = (weakref.ref(message, forget), cost)
+    def _plus(self, total: int, _: int, message: Message) -> int:
+        return total + self.message(message)

@@ -1,16 +1,17 @@
 """Choose the messages that go out this turn: whole steps, the newest first, within the input limit."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from copyfit.errors import WindowCannotFit
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.contributions import Diagnostic
-from copyfit.shapes.messages import Origin
+from copyfit.shapes.growing import Growing
+from copyfit.shapes.landmarks import Landmarks
+from copyfit.shapes.messages import Message
 from copyfit.shapes.stages import Composed, Windowed, WindowStatistics
 from copyfit.shapes.steps import Step
-from copyfit.state.running import RunningFact
+from copyfit.tokens.ledger import TokenLedger
 
 SOURCE = "context.window"
 """The contributor id of the diagnostics that the window adds."""
@@ -22,11 +23,8 @@ class AtomicHistoryWindowPolicy:
     """Leaves out the oldest whole steps until the input fits; the canonical history keeps them.
 
     Never left out: the active user request (the task anchor), the newest canonical step, every step with an open
-    call, and the checkpoint. A policy belongs to one run, whose growing history it does not search twice.
+    call, and the checkpoint.
     """
-
-    def __init__(self) -> None:
-        self._landmarks = RunningFact(_Landmarks(), _with_step)
 
     def select(
         self,
@@ -34,7 +32,7 @@ class AtomicHistoryWindowPolicy:
         *,
         budgets: ContextBudgets,
         reserved_tokens: int,
-        cost: Callable[[Step], int],
+        ledger: TokenLedger,
     ) -> Windowed:
         """Return the messages that fit `budgets` beside the `reserved_tokens` of system prompt and tools.
 
@@ -43,25 +41,25 @@ class AtomicHistoryWindowPolicy:
         the oldest steps go first, contributions last. What must stay may still exceed it; a diagnostic says so,
         and `require_fit` makes it an error.
         """
-        steps = composed.history.steps
-        contributed = tuple(Step((message,)) for message in composed.contributed)
-        marks = self._landmarks.of(steps)
-        must = _must_keep(steps, marks)
-        first = _first_of_the_kept_rounds(steps, marks.requests, len(contributed), budgets)
-        movable = chain(
-            ((len(steps) + index, contributed[index]) for index in reversed(range(len(contributed)))),
-            ((index, steps[index]) for index in range(len(steps) - 1, first - 1, -1) if index not in must),
-        )
-        limit = budgets.input_limit_tokens
-        spent = reserved_tokens + sum(cost(steps[index]) for index in must)
-        kept = set(must)
-        for index, step in movable:
-            price = cost(step)
+        history, limit = composed.history, budgets.input_limit_tokens
+        marks = history.landmarks
+        first = _first_of_the_kept_rounds(history.steps, marks.requests, len(composed.contributed), budgets)
+        whole = reserved_tokens + ledger.transcript(history) + ledger.messages(composed.contributed)
+        if first == 0 and whole <= limit:
+            return _windowed(composed, history.messages.followed_by(composed.contributed), whole, limit)
+        steps = history.steps.followed_by(Step((message,)) for message in composed.contributed)
+        kept = _must_keep(history.steps, marks)
+        spent = reserved_tokens + sum(ledger.step(steps[place]) for place in kept)
+        for place in range(len(steps) - 1, first - 1, -1):
+            if place in kept:
+                continue
+            price = ledger.step(steps[place])
             if spent + price > limit:
                 break
             spent += price
-            kept.add(index)
-        return _windowed(composed, (*steps, *contributed), kept, spent=spent, limit=limit)
+            kept.add(place)
+        messages = Growing(message for place in sorted(kept) for message in steps[place].messages)
+        return _windowed(composed, messages, spent, limit)
 
 
 def require_fit(windowed: Windowed, budgets: ContextBudgets) -> None:
@@ -76,31 +74,7 @@ def require_fit(windowed: Windowed, budgets: ContextBudgets) -> None:
         raise WindowCannotFit(required, budgets.input_limit_tokens)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Landmarks:
-    """Indices of steps, oldest first: user requests, the first checkpoint, and steps with open calls."""
-
-    requests: tuple[int, ...] = ()
-    checkpoint: int | None = None
-    open: tuple[int, ...] = ()
-
-    @property
-    def anchor(self) -> int | None:
-        return self.requests[-1] if self.requests else None
-
-
-def _with_step(marks: _Landmarks, index: int, step: Step) -> _Landmarks:
-    if step.open_calls:
-        marks = replace(marks, open=(*marks.open, index))
-    head = step.messages[0]
-    if head.role == "user" and head.origin is Origin.CANONICAL:
-        return replace(marks, requests=(*marks.requests, index))
-    if head.role == "user" and head.origin is Origin.CHECKPOINT and marks.checkpoint is None:
-        return replace(marks, checkpoint=index)
-    return marks
-
-
-def _must_keep(steps: Sequence[Step], marks: _Landmarks) -> set[int]:
+def _must_keep(steps: Sequence[Step], marks: Landmarks) -> set[int]:
     """Return the indices of the anchor, the newest step, the open steps and the first checkpoint."""
     newest = len(steps) - 1 if steps else None
     return {index for index in (*marks.open, marks.anchor, marks.checkpoint, newest) if index is not None}
@@ -133,13 +107,7 @@ def _messages_in(steps: Sequence[Step]) -> int:
     return sum(len(step.messages) for step in steps)
 
 
-def _windowed(
-    composed: Composed, steps: Sequence[Step], kept: Collection[int], *, spent: int, limit: int
-) -> Windowed:
-    if len(kept) < len(steps):
-        messages = tuple(message for index in sorted(kept) for message in steps[index].messages)
-    else:
-        messages = (*composed.history.messages, *composed.contributed)
+def _windowed(composed: Composed, messages: Growing[Message], spent: int, limit: int) -> Windowed:
     statistics = WindowStatistics(
         estimated_input_tokens=spent,
         input_messages=len(composed.history) + len(composed.contributed),

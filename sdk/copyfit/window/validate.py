@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from copyfit.errors import InvalidContext
-from copyfit.shapes.messages import Message
+from copyfit.shapes.growing import Growing
+from copyfit.shapes.messages import AssistantMessage, Message
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.stages import PlacedSection
 from copyfit.shapes.tools import ToolSpec
@@ -15,7 +16,10 @@ ORPHAN_TOOL_RESULT = "orphan tool result"
 
 
 class ContextValidator:
-    """The last gate before the provider; it changes nothing."""
+    """The last gate before the provider; it changes nothing, and checks no message of a growing history twice."""
+
+    def __init__(self) -> None:
+        self._sound: Growing[Message] = Growing()
 
     def validate(
         self, model_input: ModelInput, *, protected: Iterable[PlacedSection], tools: Sequence[ToolSpec]
@@ -34,7 +38,15 @@ class ContextValidator:
             if placed.section.content not in model_input.system:
                 raise InvalidContext(DROPPED_PROTECTED_SECTION, placed.section.id)
         _check_tools(Counter(tool.name for tool in model_input.tools), Counter(tool.name for tool in tools))
-        _check_results(model_input.messages)
+        messages = model_input.messages
+        self._check_results(messages if isinstance(messages, Growing) else Growing(messages))
+
+    def _check_results(self, messages: Growing[Message]) -> None:
+        for place in range(self._sound.shared_with(messages), len(messages)):
+            message = messages[place]
+            if message.role == "tool" and not _is_declared(message.call_id, messages, before=place):
+                raise InvalidContext(ORPHAN_TOOL_RESULT, message.call_id)
+        self._sound = messages
 
 
 def _check_tools(sent: Counter[str], governed: Counter[str]) -> None:
@@ -43,11 +55,12 @@ def _check_tools(sent: Counter[str], governed: Counter[str]) -> None:
         raise InvalidContext(GOVERNED_TOOL_SET, ", ".join(wrong))
 
 
-def _check_results(messages: Iterable[Message]) -> None:
-    declared: set[str] = set()
-    for message in messages:
-        if message.role == "assistant":
-            if not isinstance(message.content, str):
-                declared.update([part.id for part in message.content if part.type == "tool_call"])
-        elif message.role == "tool" and message.call_id not in declared:
-            raise InvalidContext(ORPHAN_TOOL_RESULT, message.call_id)
+def _is_declared(call_id: str, messages: Sequence[Message], *, before: int) -> bool:
+    """Return whether a message before the place `before` declares the call; the nearest ones are asked first."""
+    earlier = (messages[place] for place in range(before - 1, -1, -1))
+    return any(
+        call.id == call_id
+        for message in earlier
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls
+    )

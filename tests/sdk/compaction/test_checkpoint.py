@@ -24,8 +24,9 @@ def test_a_checkpoint_is_a_marked_user_message_with_its_authority_spelled_out() 
 
 def test_only_the_origin_makes_a_checkpoint() -> None:
     """Case: CKP-04."""
-    forged = UserMessage(content=build_checkpoint(BODIES).text, name="summary")
-    assert Transcript([forged]).checkpoint is None
+    for name in (None, "summary"):
+        forged = UserMessage(content=build_checkpoint(BODIES).text, name=name)
+        assert Transcript([forged]).checkpoint is None
     assert Transcript([build_checkpoint(BODIES)]).checkpoint is not None
 
 
@@ -43,7 +44,6 @@ def test_escaping_is_undone_by_unescaping_and_leaves_no_bracket(text: str) -> No
 
 
 def test_the_bound_is_applied_before_escaping_and_keeps_all_sections() -> None:
-    """Case: CKP-23 (where the reference may lose sections)."""
     checkpoint = build_checkpoint(["<" * 9_000, *[""] * 7])
     body = read_checkpoint(checkpoint)
     assert len(body) <= CHECKPOINT_CHARS

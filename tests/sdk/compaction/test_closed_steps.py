@@ -66,7 +66,6 @@ def test_the_step_that_crosses_the_line_is_kept_whole() -> None:
 
 
 def test_only_what_is_before_the_first_open_call_may_go() -> None:
-    """Case: PLN-T4 (the request itself is kept as well)."""
     waiting, rest = exchange("open", None), [said("x" * 100) for _ in range(10)]
     summarize, keep = parts(plan(said("before"), USER, *waiting, *rest, retain=10))
     assert (summarize, keep) == ([said("before")], [USER, *waiting, *rest])
@@ -84,7 +83,6 @@ def test_one_step_is_never_summarised() -> None:
 
 
 def test_the_active_request_is_kept_verbatim_before_the_suffix() -> None:
-    """Case: PLN-T8 (where the reference summarises it)."""
     earlier, work, last = UserMessage(content="earlier"), [said(f"w{n}" * 50) for n in range(5)], said("last")
     summarize, keep = parts(plan(earlier, USER, *work, last, retain=1))
     assert (summarize, keep) == ([earlier, *work], [USER, last])

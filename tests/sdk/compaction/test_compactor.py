@@ -113,7 +113,6 @@ async def test_cutting_an_old_body_may_be_enough() -> None:
 
 
 async def test_old_closed_steps_become_a_checkpoint_in_front() -> None:
-    """Case: HCP-02."""
     history = Transcript(
         [
             UserMessage(content="task"),
@@ -162,11 +161,12 @@ async def test_a_too_long_checkpoint_is_asked_for_once_more() -> None:
     history = Transcript(
         [
             UserMessage(content="research objective " * 100),
-            said("completed observation " * 200),
+            said("completed observation " * 100),
             said("latest decision"),
         ]
     )
     done = await compact(history, summarizer, pressure=line(100, 10))
+    assert done.statistics.summary_source_tokens == 2_201  # the request, of 1,901, is not summarised
     assert summarizer.calls == 2
     assert (done.statistics.summary_attempts, done.statistics.summary_rejected) == (2, 1)
     assert done.history.checkpoint is done.history[0]

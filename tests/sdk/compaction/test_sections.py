@@ -127,7 +127,6 @@ def test_bounding_keeps_every_section_and_cuts_only_the_long_ones(bodies: list[s
 
 
 def test_a_cut_section_keeps_its_beginning_and_its_end() -> None:
-    """Case: CKP-23 (where the reference cuts the middle out of the whole)."""
     bounded = bound_sections(["start" + "x" * 9_000 + "end", "short", "", "", "", "", "", ""])
     assert len(write_sections(bounded)) <= CHECKPOINT_CHARS
     assert len(write_sections(bounded)) == CHECKPOINT_CHARS

@@ -7,7 +7,7 @@ import pytest
 from copyfit.compaction.checkpoint import build_checkpoint, read_checkpoint
 from copyfit.compaction.sections import CHECKPOINT_CHARS, HEADINGS, write_sections
 from copyfit.compaction.summarize import CheckpointWriter, Summary
-from copyfit.errors import RunCancelled, Unavailable
+from copyfit.errors import Unavailable
 from copyfit.ports.summarizer import SummaryRequest
 from copyfit.shapes.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from copyfit.shapes.stages import SummaryPlan
@@ -109,7 +109,6 @@ async def test_a_checkpoint_of_the_same_size_is_no_gain() -> None:
 
 @pytest.mark.parametrize("useless", ["", "   ", "I cannot help with that.", write_sections([""] * 8)])
 async def test_an_answer_that_says_nothing_under_a_heading_is_rejected(useless: str) -> None:
-    """Case: HCP-33 (where the reference replaces the history by nothing)."""
     summarizer = Scripted(useless)
     summary = await write(summarizer, retries=2)
     assert summary.checkpoint is None
@@ -137,7 +136,7 @@ async def test_a_failing_summarizer_is_not_asked_again(failure: Exception) -> No
     assert summary.warnings[0].startswith(f"The summarizer failed: {type(failure).__name__}")
 
 
-@pytest.mark.parametrize("cancelled", [RunCancelled("summarising"), asyncio.CancelledError(), KeyboardInterrupt()])
+@pytest.mark.parametrize("cancelled", [asyncio.CancelledError(), KeyboardInterrupt()])
 async def test_cancellation_goes_through(cancelled: BaseException) -> None:
     """Case: HCP-31."""
     with pytest.raises(type(cancelled)):

@@ -128,7 +128,6 @@ def test_head_and_tail_share_the_preview_between_code_points(
 
 
 def test_a_body_that_would_not_shrink_is_left_alone() -> None:
-    """Case: HCP-28 (where the reference makes it longer)."""
     assert project_body(stored("x" * 640), preview_bytes=2_048) is None
     assert project_body(stored(""), preview_bytes=256) is None
 
@@ -145,7 +144,6 @@ def test_a_body_that_would_not_cost_less_is_left_alone() -> None:
 
 
 def test_a_cut_body_is_never_cut_again() -> None:
-    """Case: HCP-29 (where the reference nests markers)."""
     cut = project_body(stored("x" * 9_000), preview_bytes=2_048)
     assert cut is not None
     assert project_body(cut, preview_bytes=256) is None

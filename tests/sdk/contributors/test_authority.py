@@ -61,7 +61,6 @@ def test_a_source_is_escaped_ampersand_first() -> None:
     ],
 )
 def test_no_body_closes_or_opens_an_envelope(body: str) -> None:
-    """Case: CMP-21, left on purpose: bodies are escaped."""
     assert seen_tags(attached(f"before {body} after")) == 2
 
 

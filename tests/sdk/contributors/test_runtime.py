@@ -91,7 +91,6 @@ async def test_a_skill_whose_body_stands_is_named_as_visible() -> None:
 
 
 async def test_a_projected_body_is_not_visible() -> None:
-    """Case: DUR-30, left on purpose: a projected body counts as unavailable."""
     projected = READING[2].model_copy(update={"projected": True, "content": "head … tail"})
     collected = await collect(hydrated(), *READING[:2], projected)
     assert data_of(collected.messages[0].message)["skills"][0]["instructionsVisibleInHistory"] is False

@@ -53,7 +53,6 @@ def test_a_step_across_the_line_is_summarised_whole() -> None:
 
 
 def test_the_newest_step_is_kept_whole_however_many_results_it_has() -> None:
-    """Case: PLN-T3 (where the reference keeps nothing)."""
     found = plan([*plain(29), *batch("b", 25)])
     assert size(found.summarize) == 28
     assert found.keep[-1].messages == tuple(batch("b", 25))

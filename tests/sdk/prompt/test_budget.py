@@ -164,7 +164,6 @@ def test_an_attachment_behind_a_spent_budget_is_dropped_by_name() -> None:
 
 
 def test_an_optional_section_is_cut_to_what_the_protected_ones_leave() -> None:
-    """Case: ASM-02."""
     legacy = section("legacy.system-prompt", "legacy prompt", protected=True, slot=Slot.IDENTITY)
     collected = Collected(sections=(legacy, section("optional", "optional context " * 10)))
     admitted = apply_context_budget(collected, ContextBudgets(prompt_budget_chars=80))

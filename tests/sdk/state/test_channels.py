@@ -87,7 +87,6 @@ def test_a_tool_without_a_channel_leaves_nothing() -> None:
 
 
 def test_a_live_record_comes_behind_hydrated_ones() -> None:
-    """Case: DUR-29, left on purpose: one count for both, so the live record stays and the oldest goes."""
     state = DurableState()
     for _ in range(5):
         observe(state, "task", sequence=state.next_sequence())

@@ -34,7 +34,6 @@ def test_a_result_without_a_tool_name_is_known_by_its_call() -> None:
     ],
 )
 def test_a_projected_or_failed_body_is_not_visible(result: ToolMessage) -> None:
-    """Case: DUR-30, left on purpose: a projected body counts as unavailable."""
     assert visible(reading("a", "review"), result) == frozenset()
 
 

@@ -32,7 +32,6 @@ def test_a_message_costs_its_text_and_its_framing() -> None:
 
 
 def test_no_tools_cost_nothing_and_an_empty_prompt_costs_the_base_of_every_input() -> None:
-    """Case: EST-02 (the numbers are the family's, not the reference's)."""
     assert ESTIMATOR.count_tools(()) == 0
     assert ESTIMATOR.count_system("") == ADDS.text_base
 

@@ -6,6 +6,7 @@ import pytest
 
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.contributions import Attachment, Contribution, Diagnostic, Section, Slot, Trust
+from copyfit.shapes.growing import Growing
 from copyfit.shapes.messages import (
     AssistantMessage,
     Origin,
@@ -135,7 +136,7 @@ def dynamic(request_of_turn_two: TurnRequest) -> TurnRecord:
             tool_output_refs=("tool-output-0a",),
         ),
         windowed=Windowed(
-            messages=sent.messages,
+            messages=Growing(sent.messages),
             statistics=WindowStatistics(estimated_input_tokens=30, input_messages=9, output_messages=5),
             diagnostics=(
                 Diagnostic(

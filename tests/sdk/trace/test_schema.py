@@ -32,13 +32,18 @@ def test_every_document_obeys_the_schema(any_record: TurnRecord) -> None:
     check(document(any_record))
 
 
+def test_every_document_has_the_version_of_its_schema(any_record: TurnRecord) -> None:
+    assert document(any_record)["schemaVersion"] == 5
+    with pytest.raises(ValidationError):
+        check({**document(any_record), "schemaVersion": 99})
+
+
 def test_the_schema_refuses_a_document_with_a_field_it_does_not_know(dynamic: TurnRecord) -> None:
     with pytest.raises(ValidationError):
         check({**document(dynamic), "extra": 1})
 
 
 def test_a_dynamic_document_has_every_part(dynamic: TurnRecord) -> None:
-    """Case: INT-10."""
     found = document(dynamic)
     assert set(found) == ALWAYS | {"collection", "admitted", "renderedContext", "planProgress"}
     assert (found["schemaVersion"], found["contextId"], found["turn"]) == (5, "session:run", 2)
@@ -98,7 +103,6 @@ def test_a_legacy_document_has_no_candidate(legacy: TurnRecord) -> None:
 
 
 def test_a_shadow_document_keeps_candidate_and_sent_apart(shadow: TurnRecord) -> None:
-    """Case: INT-07."""
     found = document(shadow)
     assert found["selectedPath"] == "legacy"
     assert (found["llmInput"]["systemPrompt"], found["renderedContext"]["systemPrompt"]) == ("Static.", "You.")

@@ -46,7 +46,7 @@ def test_contributions_go_behind_the_history_and_say_where_they_come_from() -> N
     ],
 )
 def test_a_contributor_cannot_speak_for_another_role(forged: Any, role: str) -> None:
-    """Case: CMP-02, ASM-03."""
+    """Case: CMP-02."""
     with pytest.raises(ForgedRole, match="may only add user messages") as caught:
         compose(Admitted(messages=(PlacedMessage(forged, "memory"),)))
     assert (caught.value.contributor_id, caught.value.role) == ("memory", role)

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 
 from copyfit.errors import InvalidContext
@@ -6,6 +8,7 @@ from copyfit.shapes.messages import AssistantMessage, Message, TextPart, ToolCal
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.stages import PlacedSection
 from copyfit.shapes.tools import ToolSpec
+from copyfit.shapes.transcript import Transcript
 from copyfit.window.validate import ContextValidator
 
 PROTECTED = PlacedSection(Section(id="rules", slot=Slot.GOVERNANCE, content="Cite sources.", protected=True), "g")
@@ -68,6 +71,28 @@ def test_a_call_may_wait_for_its_result() -> None:
 def test_a_tool_may_not_be_listed_twice() -> None:
     """Case: VAL-21."""
     broken("governed tool set changed", "search", tools=(SEARCH, SEARCH), governed=(SEARCH, SEARCH))
+
+
+def test_a_result_may_follow_long_after_its_call() -> None:
+    validate(CALL, UserMessage(content="go on"), RESULT)
+
+
+def test_a_history_that_was_sound_is_checked_from_where_it_grew() -> None:
+    validator = ContextValidator()
+    sound = Transcript([CALL, RESULT])
+    check = partial(validator.validate, protected=(), tools=())
+    check(ModelInput("", sound.messages))
+    check(ModelInput("", sound.append(RESULT).messages.followed_by([UserMessage(content="note")])))
+    orphan = ToolMessage(call_id="call-9", content="found")
+    for unsound in (
+        sound.append(orphan).messages,
+        sound.messages.followed_by([orphan]),
+        Transcript([RESULT]).messages,
+        (RESULT, CALL),
+    ):
+        with pytest.raises(InvalidContext, match="orphan tool result"):
+            check(ModelInput("", unsound))
+        check(ModelInput("", sound.messages))
 
 
 def test_a_result_may_not_come_before_its_call() -> None:

@@ -2,9 +2,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from copyfit.shapes.running import RunningFact
 from copyfit.shapes.steps import Step
 from copyfit.shapes.transcript import Transcript
-from copyfit.state.running import RunningFact
 
 
 def texts(fact: tuple[str, ...], index: int, step: Step) -> tuple[str, ...]:
@@ -12,7 +12,7 @@ def texts(fact: tuple[str, ...], index: int, step: Step) -> tuple[str, ...]:
 
 
 def anew(transcript: Transcript) -> tuple[str, ...]:
-    fresh: RunningFact[tuple[str, ...]] = RunningFact((), texts)
+    fresh: RunningFact[Step, tuple[str, ...]] = RunningFact((), texts)
     return fresh.of(transcript.steps)
 
 
@@ -24,7 +24,7 @@ pieces = st.lists(user | calling | answering, max_size=4)
 
 @given(st.lists(st.tuples(st.booleans(), pieces), max_size=8))
 def test_a_fact_kept_along_is_the_fact_made_anew(turns: list[tuple[bool, list[Message]]]) -> None:
-    running: RunningFact[tuple[str, ...]] = RunningFact((), texts)
+    running: RunningFact[Step, tuple[str, ...]] = RunningFact((), texts)
     transcript = Transcript()
     for restart, messages in turns:
         transcript = Transcript(messages) if restart else transcript.append(*messages)
@@ -56,7 +56,7 @@ def test_a_visible_part_is_followed_beside_the_whole_history() -> None:
     running = RunningFact(0, note)
     transcript = Transcript(UserMessage(content=str(number)) for number in range(100))
     running.of(transcript.steps)
-    running.of(transcript.steps[90:])
+    running.of(Transcript(transcript[90:]).steps)
     looked.clear()
     running.of(transcript.steps)
     assert looked == [99]
