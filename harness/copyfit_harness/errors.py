@@ -15,6 +15,8 @@ HarnessError
     BodyUnreadable              a compressed body that cannot be decoded, so that nobody can look for keys in it
     LiveCallBlocked             a request wanted the network and the mode forbids it
     NotExact                    the bytes on the wire are not the assembled input
+    ScriptEnded                 a scripted stand-in was asked for more than its script holds
+    ScriptUnplayed              the run ended before the script of a stand-in did
     EnvironmentLacks            a package, port, program or file that the machine does not have
 
 Each error keeps its facts in attributes, says in one sentence what happened and what to do next, and chains its
@@ -183,6 +185,30 @@ class NotExact(HarnessError):
     def __init__(self, sentence: str, paths: Sequence[str]) -> None:
         super().__init__(sentence)
         self.paths = tuple(paths)
+
+
+class ScriptEnded(HarnessError):
+    """A stand-in was `asked` for one more answer than the `answers` that its script holds."""
+
+    def __init__(self, asked: str, answers: int) -> None:
+        super().__init__(
+            f"The script holds {answers} answer(s), and {asked} asked for one more: lengthen the script, or see "
+            "why the run goes on."
+        )
+        self.asked = asked
+        self.answers = answers
+
+
+class ScriptUnplayed(HarnessError):
+    """A run ended while `left` of the script's `answers` were not asked for."""
+
+    def __init__(self, left: int, answers: int) -> None:
+        super().__init__(
+            f"{left} of the script's {answers} answer(s) were never asked for: shorten the script, or see why the "
+            "run ended early."
+        )
+        self.left = left
+        self.answers = answers
 
 
 class EnvironmentLacks(HarnessError):
