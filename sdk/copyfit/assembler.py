@@ -6,6 +6,7 @@ from copyfit.compaction.compactor import HistoryCompactor
 from copyfit.compaction.pressure import measure_pressure
 from copyfit.contributors.authority import context_data
 from copyfit.contributors.registry import ContextContributorRegistry, contribute_request
+from copyfit.errors import AssemblyError, CollectionFailed
 from copyfit.history.abandoned import close_abandoned_calls
 from copyfit.history.count_compaction import plan_by_count
 from copyfit.prompt.budget import apply_context_budget
@@ -67,13 +68,22 @@ class ContextAssembler:
 
         Raises:
             AssemblyError: a required contributor failed, protected sections or the messages that must be kept do
-                not fit, or the finished input breaks a rule. The provider has not been called.
+                not fit, or the finished input breaks a rule. The provider has not been called, and the error
+                holds the records of the stages that were reached.
 
         """
+        reached: list[Collected | Admitted] = []
+        try:
+            return await self._through(request, reached)
+        except AssemblyError as error:
+            error.reached = tuple(reached)
+            raise
+
+    async def _through(self, request: TurnRequest, reached: list[Collected | Admitted]) -> AssembledTurn:
         settled, abandoned = close_abandoned_calls(request.history)
         plan = plan_by_count(settled) if self._compactor.summarizes else None
         counted = await self._compactor.compact_count(settled, plan)
-        contributed = await self._contribute(request, counted.history)
+        contributed = await self._contribute(request, reached, counted.history)
         pressure = measure_pressure(
             budgets=request.budgets,
             ledger=self._ledger,
@@ -89,10 +99,10 @@ class ContextAssembler:
             forced=request.recovery is not None,
         )
         if compacted.changed:
-            contributed = await self._contribute(request, compacted.history)
+            contributed = await self._contribute(request, reached, compacted.history)
         windowed = self._select(request, contributed)
         if windowed.statistics.removed_messages:
-            contributed = await self._contribute(request, compacted.history, _in_sight(windowed))
+            contributed = await self._contribute(request, reached, compacted.history, _in_sight(windowed))
             windowed = self._select(request, contributed)
         require_fit(windowed, request.budgets)
         model_input = ModelInput(
@@ -118,12 +128,22 @@ class ContextAssembler:
         )
 
     async def _contribute(
-        self, request: TurnRequest, history: Transcript, in_sight: Transcript | None = None
+        self,
+        request: TurnRequest,
+        reached: list[Collected | Admitted],
+        history: Transcript,
+        in_sight: Transcript | None = None,
     ) -> _Contributed:
         """Collect, admit, render and compose; `in_sight` is what the model sees of `history`, if not all of it."""
         seen = history if in_sight is None else in_sight
-        collected = await self._registry.collect_detailed(contribute_request(request, seen))
+        try:
+            collected = await self._registry.collect_detailed(contribute_request(request, seen))
+        except CollectionFailed as error:
+            reached.append(Collected(reports=error.reports))
+            raise
+        reached.append(collected)
         admitted = apply_context_budget(collected, request.budgets)
+        reached.append(admitted)
         return _Contributed(
             collected=collected,
             admitted=admitted,

@@ -48,7 +48,12 @@ class SettingsError(CopyfitError):
 
 
 class AssemblyError(CopyfitError):
-    """Base of the errors that stop an assembly before the provider is called."""
+    """Base of the errors that stop an assembly before the provider is called.
+
+    `reached` holds the records of the stages that it came through, in order.
+    """
+
+    reached: tuple[Any, ...] = ()
 
 
 class InvalidId(AssemblyError):

@@ -7,14 +7,22 @@ from copyfit.assembler import ContextAssembler
 from copyfit.compaction.compactor import HistoryCompactor
 from copyfit.compaction.pressure import measure_pressure
 from copyfit.contributors.registry import ContextContributorRegistry
-from copyfit.errors import CopyfitError
+from copyfit.errors import AssemblyError, CopyfitError
 from copyfit.history.abandoned import close_abandoned_calls
 from copyfit.history.count_compaction import plan_by_count
 from copyfit.ports.summarizer import HistorySummarizer
 from copyfit.ports.trace import TraceSink
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.scope import Mode
-from copyfit.shapes.stages import AssembledTurn, CompactionStatistics, Pressure, TurnRecord, TurnRequest
+from copyfit.shapes.stages import (
+    Admitted,
+    AssembledTurn,
+    Collected,
+    CompactionStatistics,
+    Pressure,
+    TurnRecord,
+    TurnRequest,
+)
 from copyfit.shapes.transcript import Transcript
 from copyfit.tokens.ledger import TokenLedger
 
@@ -137,7 +145,8 @@ class ShadowMode:
     """Sends what legacy would send, and assembles and traces the dynamic candidate beside it.
 
     The canonical history follows the legacy path. The candidate goes on from its own compacted copy, so that a
-    shadow run shows what a dynamic run would have become; a candidate that fails is recorded and not raised.
+    shadow run shows what a dynamic run would have become; a candidate that fails is recorded and not raised. Under
+    pressure both paths ask the summarizer, so a shadow run may pay for a checkpoint that legacy would not.
     """
 
     def __init__(self, assembler: ContextAssembler, legacy: LegacyMode, trace: TraceSink | None = None) -> None:
@@ -211,11 +220,14 @@ def _record(
     candidate: AssembledTurn | None = None,
     error: CopyfitError | None = None,
 ) -> TurnRecord:
+    reached = error.reached if isinstance(error, AssemblyError) else ()
     return TurnRecord(
         mode=mode,
         selected_path="dynamic" if mode is Mode.DYNAMIC else "legacy",
         request=request,
         sent=sent,
         candidate=candidate,
+        collected=next((record for record in reversed(reached) if isinstance(record, Collected)), None),
+        admitted=next((record for record in reversed(reached) if isinstance(record, Admitted)), None),
         error=str(error) if error else None,
     )

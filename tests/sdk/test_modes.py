@@ -1,6 +1,7 @@
 """Dynamic, shadow and legacy over the real rooms; only the summarizer and the model are scripted."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 
@@ -30,6 +31,7 @@ from copyfit.errors import CollectionFailed, RegistryFrozen
 from copyfit.modes import AssemblyMode
 from copyfit.shapes.messages import Message, Origin, OutputRef
 from copyfit.shapes.stages import Recovery, TurnRecord, TurnRequest
+from copyfit.trace.schema import trace_document
 
 pytestmark = pytest.mark.anyio
 
@@ -174,6 +176,21 @@ async def test_a_failing_dynamic_assembly_is_traced_and_raised() -> None:
     (record,) = sink.records
     assert record.sent is None
     assert "index is down" in str(record.error)
+
+
+async def test_the_trace_of_a_failed_assembly_keeps_what_it_came_to() -> None:
+    sink = Sink()
+    with pytest.raises(CollectionFailed):
+        await opened(Mode.DYNAMIC, sink, fails=True).select(request(QUESTION))
+    with pytest.raises(WindowCannotFit):
+        await opened(Mode.DYNAMIC, sink).select(request(Transcript([UserMessage(content="long " * 8_000)])))
+    uncollected, unfitting = (trace_document(record, exported_at=datetime.now(UTC)) for record in sink.records)
+    statuses = {each["contributorId"]: each["status"] for each in uncollected["collection"]["contributors"]}
+    assert statuses == {"retrieval": "failed", "workspace.identity": "contributed"}
+    assert "admitted" not in uncollected
+    assert [section["id"] for section in unfitting["admitted"]["sections"]] == ["workspace.identity"]
+    assert "renderedContext" not in unfitting
+    assert unfitting["llmInput"] is None
 
 
 async def test_what_cannot_fit_is_refused_before_any_provider_is_asked() -> None:

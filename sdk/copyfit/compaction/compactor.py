@@ -67,7 +67,6 @@ class HistoryCompactor:
 
         Without pressure only the `count_plan` is carried out. A `forced` pass runs in any case, cuts bodies down
         to the tokens to retain, and always tries a summary.
-
         """
         before = self._ledger.transcript(history)
         over = before > pressure.history_line

@@ -289,7 +289,7 @@ class TurnRecord:
     """What a trace keeps of one assembly: the path that was sent, and the candidate where there was one.
 
     `sent` is what goes to the provider; `candidate` is the dynamic assembly, absent in legacy mode and where it
-    failed with `error` before its end.
+    failed with `error` before its end; then `collected` and `admitted` are what it came to.
     """
 
     mode: Mode
@@ -297,4 +297,6 @@ class TurnRecord:
     request: TurnRequest
     sent: ModelInput | None
     candidate: AssembledTurn | None = None
+    collected: Collected | None = None
+    admitted: Admitted | None = None
     error: str | None = None

@@ -53,13 +53,17 @@ def trace_document(record: TurnRecord, *, exported_at: datetime) -> dict[str, An
         "selectedPath": record.selected_path,
         "llmInput": None if record.sent is None else _model_input(record.sent),
     }
-    if candidate is not None:
-        document["collection"] = _collection(candidate.collected)
-        document["admitted"] = _lists(candidate.admitted)
-        document["renderedContext"] = _rendered(candidate)
-        progress = _plan_progress(candidate.admitted.diagnostics)
+    collected = candidate.collected if candidate else record.collected
+    admitted = candidate.admitted if candidate else record.admitted
+    if collected is not None:
+        document["collection"] = _collection(collected)
+    if admitted is not None:
+        document["admitted"] = _lists(admitted)
+        progress = _plan_progress(admitted.diagnostics)
         if progress is not None:
             document["planProgress"] = progress
+    if candidate is not None:
+        document["renderedContext"] = _rendered(candidate)
     if request.recovery is not None:
         document["recovery"] = asdict(request.recovery)
     if record.error is not None:
