@@ -81,7 +81,7 @@ class DynamicMode:
         )
 
     def _write(self, record: TurnRecord) -> None:
-        if self._trace:
+        if self._trace is not None:
             self._trace.write(record)
 
 
@@ -104,7 +104,7 @@ class LegacyMode:
     async def select(self, request: TurnRequest) -> Selected:
         """Return the legacy input of `request`."""
         selected = await self.choose(request)
-        if self._trace:
+        if self._trace is not None:
             self._trace.write(selected.record)
         return selected
 
@@ -169,7 +169,7 @@ class ShadowMode:
         self._sent = selected.history
         self._candidate = candidate.history if candidate else own_history
         record = _record(Mode.SHADOW, request, sent=selected.model_input, candidate=candidate, error=error)
-        if self._trace:
+        if self._trace is not None:
             self._trace.write(record)
         return replace(selected, record=record)
 

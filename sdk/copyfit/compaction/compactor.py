@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from copyfit.compaction.closed_steps import plan_closed_steps
-from copyfit.compaction.summarize import CheckpointWriter
+from copyfit.compaction.summarize import CheckpointWriter, Summary
 from copyfit.compaction.tool_bodies import project_tool_bodies
 from copyfit.ports.summarizer import HistorySummarizer
 from copyfit.shapes.budgets import ContextBudgets
@@ -25,7 +25,8 @@ class HistoryCompactor:
     Args:
         ledger: counts.
         summarizer: writes the checkpoints; None leaves every step as it is.
-        summarizer_window_tokens: the input that the summarizer can take; None for any.
+        summarizer_window_tokens: the input that the summarizer can take, None for any; less once it has refused
+            a request as too long.
 
     """
 
@@ -104,16 +105,13 @@ class HistoryCompactor:
     async def _summarize(self, done: Compacted, plan: SummaryPlan, *, retries: int) -> Compacted:
         if self._summarizer is None:
             return _with_warning(done, NO_SUMMARIZER)
-        writer = CheckpointWriter(
-            summarizer=self._summarizer,
-            ledger=self._ledger,
-            retries=retries,
-            window_tokens=self._window_tokens,
-        )
-        anchor = done.history.anchor
-        summary = await writer.write(
-            plan, previous=done.history.checkpoint, active_request=anchor.text if anchor else ""
-        )
+        summary = await self._write(self._summarizer, plan, done.history, retries=retries)
+        if summary.refused_tokens is not None:
+            # Half of it is left to answer in, as in `ContextBudgets.within`.
+            self._window_tokens = summary.refused_tokens // 2
+            refused = summary.attempts
+            summary = await self._write(self._summarizer, plan, done.history, retries=retries)
+            summary = replace(summary, attempts=refused + summary.attempts)
         history, summarized = done.history, 0
         if summary.checkpoint is not None:
             history = Transcript.of_steps((Step((summary.checkpoint,)), *plan.keep))
@@ -131,6 +129,15 @@ class HistoryCompactor:
             summary_warnings=summary.warnings,
         )
         return Compacted(history, statistics)
+
+    async def _write(
+        self, summarizer: HistorySummarizer, plan: SummaryPlan, history: Transcript, *, retries: int
+    ) -> Summary:
+        writer = CheckpointWriter(
+            summarizer=summarizer, ledger=self._ledger, retries=retries, window_tokens=self._window_tokens
+        )
+        anchor = history.anchor
+        return await writer.write(plan, previous=history.checkpoint, active_request=anchor.text if anchor else "")
 
 
 def _with_warning(done: Compacted, warning: str) -> Compacted:

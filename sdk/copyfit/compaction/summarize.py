@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from copyfit.compaction.checkpoint import build_checkpoint, escape, read_checkpoint
 from copyfit.compaction.sections import HEADINGS, Sections, bound_sections, read_sections, refs_in, write_sections
 from copyfit.compaction.summary_request import ENTRY_GAP, Again, build_request, render_entry
+from copyfit.errors import ContextOverflow
 from copyfit.ports.summarizer import HistorySummarizer, SummaryRequest
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.stages import SummaryPlan
@@ -23,7 +24,8 @@ class Summary:
     """The checkpoint that was written, if one was, and what it took; tokens unless the name says otherwise.
 
     `input_chars` is the length of the last prompt without its plea to do better, `output_chars` that of the last
-    answer; `warnings` belong to the last answer, or say why there is no checkpoint.
+    answer; `warnings` belong to the last answer, or say why there is no checkpoint. `refused_tokens` is set when a
+    request was too long: its size as counted here, or the window that the summarizer named, if that is less.
     """
 
     source_tokens: int
@@ -33,6 +35,7 @@ class Summary:
     checkpoint_tokens: int | None = None
     input_chars: int | None = None
     output_chars: int | None = None
+    refused_tokens: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -45,6 +48,7 @@ class _Tally:
     checkpoint_tokens: int | None = None
     input_chars: int | None = None
     output_chars: int | None = None
+    refused_tokens: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -130,6 +134,9 @@ class CheckpointWriter:
             return await self.summarizer.summarize(request)
         except Exception as error:  # noqa: BLE001 - foreign code; the history is kept whatever goes wrong in it
             tally.warnings = (f"The summarizer failed: {type(error).__name__}: {error}",)
+            if isinstance(error, ContextOverflow):
+                size = self.ledger.estimator.count_system(request.system) + self._tokens(request.prompt)
+                tally.refused_tokens = min(size, error.limit_tokens or size)
             return None
 
     def _take(self, source: "_Source") -> list[str]:

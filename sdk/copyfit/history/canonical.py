@@ -93,7 +93,7 @@ def _read(path: Path, number: int, line: bytes) -> Message:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
         raise HistoryUnreadable(path, number, f"{first['msg']} ({where or 'message'})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HistoryUnreadable(path, number, f"it is not JSON ({error})") from error
 
 

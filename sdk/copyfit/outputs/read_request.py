@@ -9,7 +9,7 @@ from copyfit.errors import ToolOutputError
 from copyfit.shapes.tools import ToolSpec
 
 PAGE_BYTES = 40_960
-"""The most bytes of stored text that one answer carries."""
+"""The most bytes of stored text that one answer carries, unless the reader is given fewer."""
 
 _QUERY = frozenset({"query", "caseSensitive", "contextChars", "maxMatches"})
 _LINES = frozenset({"offset", "limit"})

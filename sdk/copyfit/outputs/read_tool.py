@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from copyfit.outputs.cutting import byte_length
 from copyfit.outputs.read_reply import ReadLog, render_reply
-from copyfit.outputs.read_request import parse_read, read_tool_spec
+from copyfit.outputs.read_request import PAGE_BYTES, parse_read, read_tool_spec
 from copyfit.outputs.reading import read_page
 from copyfit.shapes.budgets import OutputBounds
 from copyfit.shapes.messages import OutputRef
@@ -25,10 +25,13 @@ class DescribingStore(Protocol):
 
 
 class ToolOutputReader:
-    """Answers the read_tool_output calls of one run; its answers bound themselves."""
+    """Answers the read_tool_output calls of one run, each with at most `page_bytes` bytes of stored text."""
 
-    def __init__(self, store: DescribingStore, *, bounds: OutputBounds | None = None) -> None:
+    def __init__(
+        self, store: DescribingStore, *, bounds: OutputBounds | None = None, page_bytes: int = PAGE_BYTES
+    ) -> None:
         self._store = store
+        self._page_bytes = page_bytes
         self._bounds = bounds or OutputBounds()
         self._log = ReadLog()
 
@@ -45,6 +48,6 @@ class ToolOutputReader:
 
         """
         ref, request = parse_read(arguments)
-        page = read_page(self._store.get(ref), request)
+        page = read_page(self._store.get(ref), request, page_bytes=self._page_bytes)
         self._log, advice = self._log.after(ref, request, page_bytes=byte_length(page.text), bounds=self._bounds)
         return render_reply(page, stored=self._store.describe(ref), advice=advice)

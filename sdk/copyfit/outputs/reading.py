@@ -74,28 +74,28 @@ class CharPage:
 Page = QueryPage | LinePage | CharPage
 
 
-def read_page(text: str, request: ReadRequest) -> Page:
-    """Return the page of `text` that `request` asks for, of at most `PAGE_BYTES` bytes of text."""
+def read_page(text: str, request: ReadRequest, *, page_bytes: int = PAGE_BYTES) -> Page:
+    """Return the page of `text` that `request` asks for, of at most `page_bytes` bytes of text."""
     match request:
         case QueryRead():
-            return _search(text, request)
+            return _search(text, request, page_bytes)
         case LineRead():
-            return _lines(text, request)
+            return _lines(text, request, page_bytes)
         case CharRead():
-            return _chars(text, request)
+            return _chars(text, request, page_bytes)
 
 
-def _search(text: str, request: QueryRead) -> QueryPage:
+def _search(text: str, request: QueryRead, page_bytes: int) -> QueryPage:
     flags = re.NOFLAG if request.case_sensitive else re.IGNORECASE
     found: list[Match] = []
-    total, room, full = 0, PAGE_BYTES, False
+    total, room, full = 0, page_bytes, False
     for hit in re.finditer(re.escape(request.query), text, flags):
         total += 1
         if full or len(found) == request.max_matches:
             continue
         start, end = hit.span()
         around = text[max(0, start - request.context_chars) : end + request.context_chars]
-        excerpt = cut_head(around, PAGE_BYTES)
+        excerpt = cut_head(around, page_bytes)
         size = byte_length(excerpt)
         full = bool(found) and size > room
         if not full:
@@ -104,12 +104,12 @@ def _search(text: str, request: QueryRead) -> QueryPage:
     return QueryPage(matches=tuple(found), total_matches=total)
 
 
-def _lines(text: str, request: LineRead) -> LinePage:
+def _lines(text: str, request: LineRead, page_bytes: int) -> LinePage:
     first = request.offset - 1
     wanted = split_lines(text)[first : first + request.limit]
     total = count_lines(text)
     page: list[str] = []
-    room = PAGE_BYTES
+    room = page_bytes
     for line in wanted:
         room -= byte_length(line)
         if room < 0:
@@ -117,7 +117,7 @@ def _lines(text: str, request: LineRead) -> LinePage:
         page.append(line)
     partial = bool(wanted) and not page
     if partial:
-        page.append(cut_head(wanted[0], PAGE_BYTES))
+        page.append(cut_head(wanted[0], page_bytes))
     end = first + len(page)
     return LinePage(
         text="".join(page),
@@ -129,8 +129,8 @@ def _lines(text: str, request: LineRead) -> LinePage:
     )
 
 
-def _chars(text: str, request: CharRead) -> CharPage:
-    page = cut_head(text[request.offset : request.offset + request.limit], PAGE_BYTES)
+def _chars(text: str, request: CharRead, page_bytes: int) -> CharPage:
+    page = cut_head(text[request.offset : request.offset + request.limit], page_bytes)
     end = request.offset + len(page)
     return CharPage(
         text=page,

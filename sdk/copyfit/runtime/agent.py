@@ -40,7 +40,8 @@ class AgentRun:
     """Runs an agent once: each turn's calls are executed and their results appended before the next turn.
 
     `on_turn` is told of each finished turn with its number, counted from 1; `on_event` gets the streamed answer;
-    `on_phase` hears what the run is busy with. What they raise is logged and goes no further.
+    `on_phase` hears what the run is busy with. What they raise is logged and goes no further. `history` is the
+    canonical history as of the last finished turn, to go on from when an error or a cancellation ended the run.
 
     Raises:
         ValueError: `max_turns` is not at least 1.
@@ -53,6 +54,7 @@ class AgentRun:
     on_turn: Callable[[int, TurnResult], None] | None = None
     on_event: Callable[[StreamEvent], None] | None = None
     on_phase: Callable[[Phase], None] | None = None
+    history: Transcript = field(default_factory=Transcript, init=False, repr=False)
     _begun: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,22 +89,23 @@ class AgentRun:
         return result
 
     async def _turns(self, history: Transcript) -> RunResult:
+        self.history = history
         self.tools.begin(history)
         for number in range(1, self.max_turns + 1):
             # A cancellation must get in even where neither the client nor the tools ever wait for anything.
             await asyncio.sleep(0)
             result = await self.turn.run(
-                history, turn=number, tools=self.tools.specs, on_event=self.on_event, on_phase=self.on_phase
+                self.history, turn=number, tools=self.tools.specs, on_event=self.on_event, on_phase=self.on_phase
             )
             message = result.output.message
             if message.tool_calls:
                 tell(self.on_phase, Phase.EXECUTING_TOOLS)
             results = await self.tools.execute(message.tool_calls, turn=number)
-            history = result.history.append(message, *results)
+            self.history = result.history.append(message, *results)
             tell(self.on_turn, number, result)
             if not message.tool_calls:
-                return RunResult(history, result.output, number, StopReason.ANSWERED)
-        return RunResult(history, result.output, self.max_turns, StopReason.MAX_TURNS)
+                return RunResult(self.history, result.output, number, StopReason.ANSWERED)
+        return RunResult(self.history, result.output, self.max_turns, StopReason.MAX_TURNS)
 
     def run_sync(self, history: Transcript) -> RunResult:
         """Run from `history` in an event loop of its own; for callers that have none."""

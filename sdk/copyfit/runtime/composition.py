@@ -14,6 +14,7 @@ from copyfit.errors import InvalidId
 from copyfit.modes import open_mode
 from copyfit.outputs.guard import OutputGuard
 from copyfit.outputs.memory import MemoryToolOutputStore
+from copyfit.outputs.read_request import PAGE_BYTES
 from copyfit.outputs.read_tool import DescribingStore, ToolOutputReader
 from copyfit.ports.contributor import ContextContributor, ContextContributorFactory, FactoryRequest
 from copyfit.ports.estimator import TokenEstimator
@@ -43,6 +44,8 @@ from copyfit.trace.writer import TraceWriter
 
 WORKSPACE: Final = "workspace.identity"
 """The contributor of a prompt that is one text."""
+LEAST_PAGE_BYTES: Final = 256
+"""Stored text of a page of `read_tool_output`, however small the window; less would not be worth a call."""
 
 
 class OutputStore(ToolOutputStore, DescribingStore, Protocol):
@@ -126,9 +129,9 @@ def compose_run(parts: RunParts) -> AgentRun:
     settings = parts.settings or Settings.from_environment({})
     budgets = parts.budgets or settings.budgets(parts.client.limits)
     context_id = parts.context_id or f"{parts.session_id}:{uuid4()}"
-    trace = parts.trace or TraceWriter.from_settings(settings)
+    trace = TraceWriter.from_settings(settings) if parts.trace is None else parts.trace
     plan = PlanStore(agent_id=context_id) if parts.plan is True else parts.plan or None
-    tools = _tools(parts, settings, plan)
+    tools = _tools(parts, settings, budgets, plan)
     standing = _standing(parts)
     registry = ContextContributorRegistry((*standing, *_running(tools, plan)))
     for factory in parts.factories:
@@ -161,10 +164,13 @@ def compose_run(parts: RunParts) -> AgentRun:
     )
 
 
-def _tools(parts: RunParts, settings: Settings, plan: PlanStore | None) -> ToolRegistry:
-    store = parts.store or MemoryToolOutputStore(session=parts.session_id)
+def _tools(parts: RunParts, settings: Settings, budgets: ContextBudgets, plan: PlanStore | None) -> ToolRegistry:
+    store = MemoryToolOutputStore(session=parts.session_id) if parts.store is None else parts.store
     bounds = settings.tool_outputs
-    tools = [*parts.tools, read_output_tool(ToolOutputReader(store, bounds=bounds))]
+    # A page cannot be cut later, for it is not stored again; at a token a byte it takes half of the input.
+    page_bytes = min(PAGE_BYTES, max(LEAST_PAGE_BYTES, budgets.input_limit_tokens // 2))
+    reader = ToolOutputReader(store, bounds=bounds, page_bytes=page_bytes)
+    tools = [*parts.tools, read_output_tool(reader)]
     if parts.skills is not None and parts.skills.selected:
         tools.append(read_skill_tool(parts.skills))
     if plan is not None:

@@ -330,8 +330,12 @@ def _is_cancelled() -> bool:
 
 
 def _failed(error: BaseException) -> ToolAnswer:
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - foreign code still
+        said = "it has no readable text"
     if not isinstance(error, ToolFailure):
-        error = ToolFailure(f"{type(error).__name__}: {error}")
-    message = str(error)[:ERROR_MESSAGE_CAP_CHARS]
-    facts = {"code": error.code, "message": message, "retryable": error.retryable}
+        error = ToolFailure(f"{type(error).__name__}: {said}")
+        said = str(error)
+    facts = {"code": error.code, "message": said[:ERROR_MESSAGE_CAP_CHARS], "retryable": error.retryable}
     return ToolAnswer(canonical_json({"ok": False, "error": facts}).decode(), is_error=True)

@@ -145,7 +145,7 @@ class Turn:
         recovery = Recovery(reason="combined-overflow")
         request = replace(refused.record.request, history=refused.history, settings=settings, recovery=recovery)
         record = replace(refused.record, request=request, sent=model_input)
-        if self.trace:
+        if self.trace is not None:
             self.trace.write(record)
         selected = replace(refused, model_input=model_input, record=record)
         log_assembled(selected)

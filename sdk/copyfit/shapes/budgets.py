@@ -111,9 +111,9 @@ class ContextBudgets:
         """Return these budgets for a window that turned out to have `limit_tokens` in all.
 
         A reserve that would fill more than half of the smaller window is cut to that half, so that learning a
-        limit in mid-run never leaves a run without room for input.
+        limit in mid-run never leaves a run without room for input; for the same reason a limit under 2 is ignored.
         """
-        if limit_tokens >= self.model_max_tokens:
+        if not 2 <= limit_tokens < self.model_max_tokens:
             return self
         reserve = min(self.output_reserve_tokens, max(1, limit_tokens // 2))
         return replace(self, model_max_tokens=limit_tokens, output_reserve_tokens=reserve)

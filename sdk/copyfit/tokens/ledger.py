@@ -1,7 +1,6 @@
 """Count every message once, and a growing transcript only by what it grew."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from copyfit.ports.estimator import TokenEstimator
 from copyfit.shapes.identity_memo import IdentityMemo
@@ -10,27 +9,6 @@ from copyfit.shapes.running import RunningFact
 from copyfit.shapes.steps import Step
 from copyfit.shapes.tools import ToolSpec
 from copyfit.shapes.transcript import Transcript
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spend:
-    """Who spends how many tokens of a window; `reserve` is kept free for the answer."""
-
-    system: int
-    tools: int
-    contributed: int
-    history: int
-    reserve: int
-
-    @property
-    def input(self) -> int:
-        """The tokens of the whole input."""
-        return self.system + self.tools + self.contributed + self.history
-
-    @property
-    def total(self) -> int:
-        """The tokens of the window that are spoken for."""
-        return self.input + self.reserve
 
 
 class TokenLedger:

@@ -5,6 +5,7 @@ import pytest
 from copyfit.compaction.checkpoint import read_checkpoint
 from copyfit.compaction.compactor import HistoryCompactor
 from copyfit.compaction.sections import write_sections
+from copyfit.errors import ContextOverflow
 from copyfit.ports.summarizer import SummaryRequest
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.messages import (
@@ -51,6 +52,22 @@ class Scripted:
     async def summarize(self, request: SummaryRequest) -> str:
         self.calls += 1
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class Narrow(Scripted):
+    """Refuses every request over `window` tokens, and names its window only if it `tells`."""
+
+    def __init__(self, *answers: str, window: int, tells: bool) -> None:
+        super().__init__(*answers)
+        self.window, self.tells = window, tells
+        self.refused = 0
+
+    async def summarize(self, request: SummaryRequest) -> str:
+        if len(request.system) + len(request.prompt) > self.window:
+            self.refused += 1
+            limit = self.window if self.tells else None
+            raise ContextOverflow("too long", provider="narrow", limit_tokens=limit)
+        return await super().summarize(request)
 
 
 def answer(words: str) -> str:
@@ -221,6 +238,20 @@ async def test_a_failed_summary_leaves_the_cut_bodies() -> None:
     assert done.statistics.pruned_tool_results == 1
     assert done.history.checkpoint is None
     assert len(done.history) == len(history)
+
+
+@pytest.mark.parametrize(("size", "tells"), [(40_000, True), (9_000, False)])
+async def test_a_summarizer_that_refuses_a_source_as_too_long_gets_it_in_parts(size: int, tells: bool) -> None:
+    summarizer = Narrow(answer("read it"), window=8_000, tells=tells)
+    compactor = HistoryCompactor(ledger=TokenLedger(LengthEstimator()), summarizer=summarizer)
+    history = Transcript(
+        [UserMessage(content="task"), asks("a"), ToolMessage(call_id="a", content="x" * size), said("later" * 10)]
+    )
+    for _ in range(2):
+        done = await compactor.compact(history, pressure=line(100, 10), budgets=ContextBudgets())
+        assert done.statistics.summarized_messages == 2
+    assert summarizer.refused == 1
+    assert done.statistics.summary_attempts == summarizer.calls // 2
 
 
 async def test_exactly_one_checkpoint_stands() -> None:

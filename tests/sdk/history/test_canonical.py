@@ -151,3 +151,10 @@ def test_a_save_that_fails_leaves_the_old_history_and_no_draft(
 
 def _full_disk() -> int:
     raise OSError(28, "No space left on device")
+
+
+def test_a_line_that_is_nested_too_deeply_is_named_as_unreadable(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    file.write_bytes(b"[" * 200_000 + b"]" * 200_000 + b"\n")
+    with pytest.raises(HistoryUnreadable, match="Line 1"):
+        load_history(file)

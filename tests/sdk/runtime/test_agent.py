@@ -147,6 +147,16 @@ async def test_an_error_of_the_provider_ends_the_run() -> None:
         await a_run(client).run(QUESTION)
 
 
+@pytest.mark.anyio
+async def test_a_run_that_failed_leaves_the_history_of_its_finished_turns() -> None:
+    first = calling("one")
+    run = a_run(ScriptedClient([first, Unavailable("down", provider="scripted")]))
+    with pytest.raises(Unavailable):
+        await run.run(QUESTION)
+    result = ToolMessage(call_id="one-1", name="one", content="one result")
+    assert run.history == QUESTION.append(first, result)
+
+
 def test_a_caller_without_an_event_loop_has_a_door_too() -> None:
     result = a_run(ScriptedClient([AssistantMessage(content="done")])).run_sync(QUESTION)
     assert result.output.message.text == "done"

@@ -105,6 +105,18 @@ async def test_an_exception_becomes_a_failed_result_with_a_bounded_message() -> 
     assert len(str(error["message"])) == 1_000
 
 
+async def test_an_exception_whose_text_cannot_be_read_fails_its_call_as_well() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise AttributeError("no text")
+
+    def explode() -> str:
+        raise Mute
+
+    error = error_of(await call(ToolRegistry([tool("explode", explode)]), "explode"))
+    assert error["message"] == "Mute: it has no readable text"
+
+
 async def test_a_tool_may_fail_with_a_code_of_its_own() -> None:
     def busy() -> str:
         raise ToolFailure("try later", code="BUSY", retryable=True)

@@ -29,3 +29,8 @@ def test_budgets_that_cannot_be_are_refused_wherever_they_come_from(limits: dict
 def test_a_window_that_is_not_set_is_no_limit() -> None:
     budgets = ContextBudgets(window_tokens=None, compaction_summary_retries=0)
     assert budgets.input_limit_tokens == 131_072 - 16_384
+
+
+@pytest.mark.parametrize("limit", [-1, 0, 1])
+def test_a_limit_that_no_window_can_have_is_not_learned(limit: int) -> None:
+    assert ContextBudgets().within(limit) == ContextBudgets()

@@ -5,7 +5,7 @@ from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMes
 from copyfit.shapes.steps import Step
 from copyfit.shapes.tools import ToolSpec
 from copyfit.shapes.transcript import Transcript
-from copyfit.tokens.ledger import Spend, TokenLedger
+from copyfit.tokens.ledger import TokenLedger
 
 
 class CountingEstimator:
@@ -118,8 +118,3 @@ def test_the_prompt_and_the_tools_are_counted_when_they_change() -> None:
     assert estimator.asked == 2
     assert (ledger.system("longer prompt"), ledger.tools(())) == (7, 0)
     assert ledger.estimator is estimator
-
-
-def test_a_spend_adds_up_to_the_input_and_the_window() -> None:
-    spend = Spend(system=1, tools=2, contributed=3, history=4, reserve=5)
-    assert (spend.input, spend.total) == (10, 15)

@@ -100,7 +100,7 @@ def real_vocabulary() -> object:
 @pytest.mark.parametrize(
     "sample",
     [
-        Path(__file__).read_text(),
+        Path(__file__).read_text("utf-8"),
         "The kinetics of ethyl benzoate were measured in twelve rats over 48 hours; no toxicity was seen.\n" * 8,
         '{"type":"object","properties":{"path":{"type":"string","description":"A file"}},"required":["path"]}' * 8,
         "".join(f"{index},{index * 3.7:.3f},{index**3}\n" for index in range(80)),
