@@ -91,13 +91,18 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Close the gate around a test and all its fixtures, if it is switched on and the test is not let out."""
     config = item.config
     switched_on = config.getoption("--copyfit-block-network") or config.getini("copyfit_block_network")
-    if not switched_on or item.get_closest_marker("copyfit_network") is not None:
-        return (yield)
-    from copyfit_harness.transport.gate import SocketGate
+    try:
+        if not switched_on or item.get_closest_marker("copyfit_network") is not None:
+            return (yield)
+        from copyfit_harness.transport.gate import SocketGate
 
-    with SocketGate() as gate:
-        item.stash[_GATE] = gate
-        return (yield)
+        with SocketGate() as gate:
+            item.stash[_GATE] = gate
+            return (yield)
+    except (KeyboardInterrupt, pytest.exit.Exception) as interruption:
+        # No report is made of it, and the fixtures are torn down at the end of the session.
+        item.stash[LEFT_WITH] = interruption
+        raise
 
 
 @pytest.hookimpl(wrapper=True)

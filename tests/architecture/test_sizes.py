@@ -14,13 +14,13 @@ def modules() -> Iterator[Path]:
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
-    sizes = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in modules()}
+    sizes = {str(path.relative_to(ROOT)): path.read_text("utf-8").count("\n") for path in modules()}
     assert {name: lines for name, lines in sizes.items() if lines > 400} == {}
 
 

@@ -149,6 +149,16 @@ def test_a_test_that_failed_or_skipped_by_itself_is_not_blamed_for_what_it_left_
         run().assert_outcomes(**outcome)
 
 
+def test_an_interrupted_test_ends_pytest_as_an_interruption_and_nothing_else(
+    project: pytest.Pytester, run: Run
+) -> None:
+    run("--copyfit-record=once").assert_outcomes(passed=1)
+    project.makepyfile(test_agent="def test_asks(recorder): raise KeyboardInterrupt")
+    result = run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "CassetteUnplayed" not in result.stderr.str()
+
+
 def test_the_marker_names_the_cassette_and_the_option_its_folder(project: pytest.Pytester, run: Run) -> None:
     source = project.path / "test_agent.py"
     marked = source.read_text().replace(

@@ -18,7 +18,7 @@ from copyfit_adapters.codec import WireRequest
 from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, HttpSender, Timeouts
 from copyfit_adapters.openai_chat.decode import decode
 from copyfit_adapters.openai_chat.dialect import COMPATIBLE, OPENAI, Dialect
-from copyfit_adapters.openai_chat.encode import encode
+from copyfit_adapters.openai_chat.encode import PATH, encode
 from copyfit_adapters.openai_chat.stream import ChatStream
 from copyfit_adapters.overflow.refusal import Asked
 
@@ -40,7 +40,7 @@ class OpenAIChatClient:
 
     Raises:
         AuthFailed: there is no key.
-        SettingsError: `base_url` is no http address.
+        SettingsError: `base_url` is no http address, or one to which no path can be added.
 
     """
 
@@ -57,11 +57,12 @@ class OpenAIChatClient:
         dialect: Dialect | None = None,
         provider: str = "openai",
     ) -> None:
-        address = urlsplit(base_url)
-        if address.scheme not in ("http", "https") or not address.hostname:
-            shown = "[masked]" if "@" in base_url else base_url
-            raise SettingsError("base_url", shown, "an http or https address, without /chat/completions")
-        at_openai = address.hostname == urlsplit(OPENAI_URL).hostname
+        if not _is_address(base_url):
+            shown = "[masked]" if "@" in base_url or "?" in base_url else base_url
+            raise SettingsError(
+                "base_url", shown, "an http or https address, without /chat/completions and without a query"
+            )
+        at_openai = urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname
         self._url = base_url.rstrip("/")
         self._key = _key(api_key, at_openai=at_openai, provider=provider, model=model)
         self._asked = Asked(provider=provider, model=model, secrets=(self._key.get_secret_value(),))
@@ -164,6 +165,18 @@ class OpenAIChatClient:
         headers = {"content-type": "application/json", "accept": accept}
         key = self._key.get_secret_value()
         return headers | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+def _is_address(base_url: str) -> bool:
+    """Whether `base_url` is an http address to which the path of a request can be added."""
+    try:
+        address = urlsplit(base_url)
+        port = address.port
+    except ValueError:
+        # An IPv6 address without its end, or a port that is no number or too large.
+        return False
+    whole = address.scheme in ("http", "https") and bool(address.hostname) and port != 0
+    return whole and not (address.query or address.fragment or address.path.rstrip("/").endswith(PATH))
 
 
 def _key(given: str | SecretStr | None, *, at_openai: bool, provider: str, model: str) -> SecretStr:

@@ -14,7 +14,10 @@ from copyfit_harness.wire.exchange import WireRequest, header_value
 _COMPARED_CLOSELY = 5
 _SHOWN = 12
 _WORD = re.compile(r"\w{1,12}")
-_WHAT_TO_DO = "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all)."
+_WHAT_TO_DO = (
+    "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all); to keep what is "
+    "there and add this request, use RecordMode.NEW."
+)
 
 
 def mismatch(

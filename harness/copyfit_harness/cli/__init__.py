@@ -1,6 +1,7 @@
 """The `copyfit` command."""
 
 import sys
+from io import TextIOWrapper
 
 _EXTRA = frozenset({"typer", "rich", "yaml"})
 """What the extra `harness` brings for the command."""
@@ -8,6 +9,9 @@ _EXTRA = frozenset({"typer", "rich", "yaml"})
 
 def main() -> None:
     """Run the command and exit: 0 good, 1 a verdict failed, 2 misuse, 3 the environment lacks something."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A path may hold what the output's encoding cannot: an escape says more than a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from copyfit_harness.cli.app import app
 

@@ -52,7 +52,7 @@ def run_demo(
             run = _replay(settings.mode, folder, trace_dir, _row_printer(table))
     findings = list(run.findings())
     if as_json:
-        print(json.dumps(_document(run, findings), ensure_ascii=False, indent=2))
+        print(json.dumps(_document(run, findings), indent=2))
     else:
         console.print(table)
         _print_verdict(console, run, findings)
@@ -78,8 +78,9 @@ def _table(mode: Mode, *, recording: bool) -> Table:
     table = Table(title=title, caption=caption, box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in ("turn", "estimate", "reported", "full", "cached"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("cut", no_wrap=True)
-    table.add_column("called", no_wrap=True)
+    # Where the terminal is narrow, these give way, and no number loses a digit.
+    table.add_column("cut", overflow="fold")
+    table.add_column("called", overflow="fold")
     return table
 
 

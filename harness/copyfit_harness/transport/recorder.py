@@ -88,6 +88,7 @@ class Recorder:
         self._failure: CassetteError | None = None
         self._closed = False
         self._writer: WriterLock | None = None
+        self._replaces = False
         with ExitStack() as undo:
             undo.callback(self._release)
             self._cassette = self._open(RecordMode(mode))
@@ -112,8 +113,9 @@ class Recorder:
         """Return a `RecorderTransport` for one client, httpx's or httpx2's, sync or async.
 
         `inner` sends what has to be recorded: any transport of the client's family. Without one, the family's own
-        default is opened when the first request needs it. The result is declared as Any because it fits four
-        parameters whose types have no base in common.
+        default is opened when the first request needs it; it knows nothing of the environment's proxies, so give an
+        `inner` with its proxy to record through one. The result is declared as Any because it fits four parameters
+        whose types have no base in common.
         """
         return RecorderTransport(self, inner)
 
@@ -156,6 +158,7 @@ class Recorder:
         """Save what was recorded, then check the run; a second call does nothing.
 
         A run that failed is saved too, because its calls were paid for; it is not checked for what it left out.
+        Only an interrupted run never replaces a cassette (mode ALL): it would take the place of a whole one.
 
         Raises:
             SecretFound: something like a key was left in what was recorded; nothing is written.
@@ -193,6 +196,7 @@ class Recorder:
                 return load_cassette(self.path)
         self._writer = WriterLock(self.path)
         if mode is RecordMode.ALL:
+            self._replaces = self.path.exists()
             return Cassette(())
         try:
             # Under the lock, because another recorder may have finished the file a moment ago.
@@ -235,7 +239,11 @@ class Recorder:
         answered = [exchange for exchange in recorded if exchange is not None]
         recording = self.records
         try:
-            if answered:
+            if self._replaces and isinstance(leaving, _INTERRUPTIONS):
+                leaving.add_note(
+                    f"{self.path} was left as it was, because the run that records it was interrupted."
+                )
+            elif answered:
                 self._save(answered)
         except HarnessError as error:
             if leaving is None:

@@ -23,6 +23,8 @@ from copyfit_harness.wire.exchange import (
 from copyfit_harness.wire.redact_body import redacted_chunks, spellings
 from copyfit_harness.wire.secrets import MARKER, Redaction, find_secrets
 
+_USER_WITHOUT_PASSWORD = re.compile(r"^(?P<scheme>[\w+.-]+://)[^/?#@:]+(?=:?@)")
+"""A user alone in a URL is a token: ``https://token@host`` or ``https://token:@host``."""
 _LONGER_THAN_A_WORD = 20
 _SHORTEST_KNOWN_SECRET = 8
 
@@ -149,6 +151,7 @@ def _clean_text(text: str, rules: Redaction, known: tuple[bytes, ...] = ()) -> s
 
 def _clean_url(url: str, rules: Redaction, known: tuple[bytes, ...] = ()) -> str:
     query_value = _query_value(rules.query_keys | rules.body_fields)
+    url = _USER_WITHOUT_PASSWORD.sub(rf"\g<scheme>{MARKER.decode()}", url)
     return _clean_text(query_value.sub(rf"\g<name>{MARKER.decode()}", url), rules, known)
 
 

@@ -22,15 +22,19 @@ def redacted_chunks(
 
     `media` is the body's media type in lower case, `known` are secrets to look for beside the shapes of `rules`.
     An edge inside a secret moves to the same distance from its start, or to the end of the mark if that is
-    shorter. A binary body is returned as it is: replacing would break its lengths and checksums.
+    shorter. A binary body is returned as it is, because replacing would break its lengths and checksums; only the
+    secret fields of an upload are replaced beside its binary files.
     """
     body = b"".join(chunks)
     try:
         # Not final: a body that broke off may end inside a character.
         codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:
-        return chunks
-    spans = _disjoint(_spans(body, rules, media, known))
+        if not media.startswith("multipart/"):
+            return chunks
+        spans = _disjoint(_marked(_multipart_member(rules.body_fields), body))
+    else:
+        spans = _disjoint(_spans(body, rules, media, known))
     return _replaced(chunks, body, spans) if spans else chunks
 
 
@@ -69,10 +73,12 @@ def _spans_across_events(body: bytes, rules: Redaction, known: tuple[bytes, ...]
     for spans in texts.values():
         joined = b"".join(body[start:end] for start, end in spans)
         offsets = list(accumulate((end - start for start, end in spans), initial=0))
-        for secret in find_secrets(joined, rules, known):
+        secrets = [(secret.start, secret.end) for secret in find_secrets(joined, rules, known)]
+        secrets += [(low, high) for low, high, _ in _marked(_quoted_json_member(rules.body_fields), joined)]
+        for first, last in secrets:
             mark = MARKER
             for (start, end), offset in zip(spans, offsets, strict=False):
-                low, high = max(start, start + secret.start - offset), min(end, start + secret.end - offset)
+                low, high = max(start, start + first - offset), min(end, start + last - offset)
                 if low < high:
                     yield low, high, mark
                     mark = b""
@@ -141,4 +147,6 @@ def _json_member(names: frozenset[str]) -> re.Pattern[bytes]:
 def _quoted_json_member(names: frozenset[str]) -> re.Pattern[bytes]:
     # In JSON inside a JSON text each quotation mark has backslashes before it, at every level the same number.
     name = rb'(?P<mark>\\+")[\w.-]{0,40}(?i:' + spellings(names) + rb")(?P=mark)"
-    return re.compile(name + rb"\s*:\s*(?P=mark)(?P<value>.*?)(?<!\\)(?P=mark)", re.DOTALL)
+    # A bare quotation mark ends the text that holds it all, and a stream may break off before any.
+    value = rb'(?P<value>(?:[^"\n]|(?<=\\)")*?)'
+    return re.compile(name + rb"\s*:\s*(?P=mark)" + value + rb"(?:(?<!\\)(?P=mark)|\Z)")

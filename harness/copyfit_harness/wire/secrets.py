@@ -116,7 +116,8 @@ KEPT_RESPONSE_HEADERS = frozenset(
 )
 
 QUERY_KEYS = frozenset(
-    {"key", "api_key", "access_token", "token", "code", "sig", "signature", "password", "client_secret"}
+    {"key", "api_key", "access_token", "token", "code", "sig", "signature", "password", "secret", "client_secret"}
+    | {"subscription-key"}
     | {"x-amz-credential", "x-amz-security-token", "x-amz-signature"}
 )
 

@@ -262,7 +262,20 @@ async def test_the_dialect_follows_the_address_unless_given(family: Any, base_ur
     assert json.loads(server.requests[0].read())[field] == 5
 
 
-@pytest.mark.parametrize("base_url", ["api.openai.com/v1", "ftp://host/v1", "https://", ""])
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "api.openai.com/v1",
+        "ftp://host/v1",
+        "https://",
+        "",
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "http://[::1/v1",
+        "https://host/v1?api-version=1",
+        "https://host/v1/chat/completions/",
+    ],
+)
 def test_an_address_that_is_none_is_refused(base_url: str) -> None:
     with pytest.raises(SettingsError, match="base_url"):
         OpenAIChatClient("m1", base_url=base_url, api_key=KEY)

@@ -239,7 +239,7 @@ def test_every_answer_that_was_read_can_go_back_in_the_next_request(message: dic
 def test_every_recorded_whole_answer_decodes() -> None:
     outcomes: dict[str, str] = {}
     for path in sorted((SHARED / "local-provider" / "captures").glob("*chat*.json")):
-        capture = json.loads(path.read_text())
+        capture = json.loads(path.read_text("utf-8"))
         request, response = capture["request"], capture["response"]
         if request["path"] != "/v1/chat/completions" or '"stream": true' in request["body"]:
             continue

@@ -289,7 +289,7 @@ def test_whatever_can_be_read_goes_out_and_comes_back_unchanged(
 def test_every_recorded_chat_request_reads_back() -> None:
     read_back = 0
     for path in sorted((SHARED / "local-provider" / "captures").glob("*chat*.json")):
-        capture = json.loads(path.read_text())
+        capture = json.loads(path.read_text("utf-8"))
         if capture["request"]["path"] == "/v1/chat/completions" and ".err." not in path.name:
             request = json.loads(capture["request"]["body"])
             model_input = readback(capture["request"]["body"].encode())

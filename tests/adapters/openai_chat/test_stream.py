@@ -289,7 +289,7 @@ def test_a_stream_gives_what_the_whole_answer_gives_however_it_is_cut(
 
 def streams() -> Iterable[tuple[str, bytes]]:
     for path in sorted((SHARED / "local-provider" / "captures").glob("*chat*.json")):
-        capture = json.loads(path.read_text())
+        capture = json.loads(path.read_text("utf-8"))
         request, response = capture["request"], capture["response"]
         is_stream = request["path"] == "/v1/chat/completions" and '"stream": true' in request["body"]
         if is_stream and response["status"] == 200:

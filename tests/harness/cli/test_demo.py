@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -152,6 +153,22 @@ def test_an_unknown_setting_value_in_the_environment_is_misuse(demo: Callable[..
 
 def test_an_unknown_option_is_misuse(demo: Callable[..., Result]) -> None:
     assert demo("--fast").exit_code == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["table", "json"])
+def test_a_path_that_the_output_cannot_spell_is_escaped(tmp_path: Path, options: list[str]) -> None:
+    command = [sys.executable, "-c", "from copyfit_harness.cli import main; main()", "demo", *options]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    traces = ["--traces", str(tmp_path / "记录")]
+    answer = subprocess.run([*command, *traces], capture_output=True, text=True, check=False, env=environment)
+    assert answer.returncode == 0, answer.stderr
+    assert r"\u8bb0\u5f55" in answer.stdout
+
+
+def test_a_narrow_terminal_shows_every_number(demo: Callable[..., Result]) -> None:
+    output = demo(COLUMNS="60").output
+    assert "…" not in output
+    assert re.search(r"^ +18 +[\d,]+ +[\d,]+ +\d+ % +\d+ %", output, re.MULTILINE)
 
 
 @pytest.mark.parametrize("package", ["typer", "rich", "yaml"])

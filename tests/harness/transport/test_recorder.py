@@ -359,6 +359,18 @@ class TestTheEndOfARun:
             recorder.close()
         recorder.close()
 
+    def test_an_interrupted_recording_does_not_replace_a_cassette(
+        self, client: Any, server: Any, tmp_path: Path
+    ) -> None:
+        server.will_say(b"ok")
+        record(client, server, tmp_path / "c.yaml")
+        before = (tmp_path / "c.yaml").read_bytes()
+        recorder = Recorder(tmp_path / "c.yaml", mode=RecordMode.ALL)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            send_and_fail(client, recorder, server.url, b'{"new":1}', KeyboardInterrupt)
+        assert (tmp_path / "c.yaml").read_bytes() == before
+        assert "was left as it was" in caught.value.__notes__[0]
+
     def test_what_was_recorded_is_saved_though_the_run_failed(
         self, client: Any, server: Any, tmp_path: Path
     ) -> None:

@@ -102,12 +102,36 @@ def test_a_secret_part_of_an_upload_is_replaced() -> None:
     assert clean(body, "multipart/form-data") == body.replace(b"mine", b"REDACTED", 1)
 
 
+def test_a_secret_part_beside_a_binary_file_is_replaced_and_the_file_stays() -> None:
+    body = (
+        b'--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nhunter2\r\n--b\r\n'
+        b'Content-Disposition: form-data; name="file"\r\n\r\n\xff\xfehunter2\r\n--b--\r\n'
+    )
+    assert clean(body, "multipart/form-data") == body.replace(b"hunter2", b"REDACTED", 1)
+
+
 def test_a_secret_that_a_stream_spells_out_over_events_is_replaced_in_all_of_them() -> None:
     pieces = [b"my key: sk-proj", b"-abcdef", b"gh012345", b"6789.", b" Done"]
     events = tuple(b'data: {"i":%d,"delta":{"content":"%b"}}\n\n' % pair for pair in enumerate(pieces))
     cleaned = redacted_chunks(events, DEFAULT_REDACTION, media=STREAM)
     texts = [json.loads(event.removeprefix(b"data: "))["delta"]["content"] for event in cleaned]
     assert texts == ["my key: REDACTED", "", "", ".", " Done"]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [r"{\"pass", r"word\":\"hun", r"ter2", r"\",\"x\":1}"],
+        [r"{\"password\":\"hun", r"ter2", r"\",\"x\":1}"],
+        [r"{\"password\":\"hun", r"ter2"],
+    ],
+    ids=["name and value cut", "value cut", "broken off"],
+)
+def test_a_secret_field_spelled_out_over_events_is_replaced_and_each_event_stays_whole(pieces: list[str]) -> None:
+    events = tuple(b'data: {"delta":{"arguments":"%b"}}\n\n' % piece.encode() for piece in pieces)
+    cleaned = redacted_chunks(events, DEFAULT_REDACTION, media=STREAM)
+    texts = [json.loads(event.removeprefix(b"data: "))["delta"]["arguments"] for event in cleaned]
+    assert "".join(texts) == "".join(json.loads(f'"{piece}"') for piece in pieces).replace("hunter2", "REDACTED")
 
 
 def test_a_known_secret_is_replaced_though_it_has_no_shape() -> None:
