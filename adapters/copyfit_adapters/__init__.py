@@ -1,7 +1,8 @@
 """Clients for real providers: they send a model input exactly as it is, and say in one way when it is too long."""
 
+from copyfit_adapters.anthropic_messages.client import AnthropicMessagesClient
 from copyfit_adapters.errors import UnencodableInput, UnreadableRequest
 from copyfit_adapters.openai_chat.client import OpenAIChatClient
 from copyfit_adapters.openai_chat.dialect import Dialect
 
-__all__ = ["Dialect", "OpenAIChatClient", "UnencodableInput", "UnreadableRequest"]
+__all__ = ["AnthropicMessagesClient", "Dialect", "OpenAIChatClient", "UnencodableInput", "UnreadableRequest"]

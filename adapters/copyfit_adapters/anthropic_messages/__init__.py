@@ -1,0 +1,1 @@
+"""The messages protocol of Anthropic, and of every server that speaks it."""

@@ -1,0 +1,119 @@
+"""Read the fields of a messages request that stand beside its messages: system, tools and settings."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from copyfit.shapes.model_input import ModelSettings
+from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.anthropic_messages.dialect import as_extra, without
+
+OUTSIDE_INPUT = frozenset({"model", "messages", "stream"})
+"""Fields that are no settings: who answers, what is said, and how the answer travels."""
+
+_EXACT_INTEGERS = 2**53
+"""Up to here every integer is also a float (IEEE 754), so that reading one as a temperature changes nothing."""
+
+
+def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[ToolSpec, ...]]:
+    """Return the system text, the settings and the tools of a request `body`.
+
+    A field with a value that the shapes have no place for stays whole in ``settings.extra``: a system of several
+    blocks, a list with a tool that runs at the provider, a tool choice of another kind. A null is an absent field.
+    """
+    given = {
+        name: value
+        for name, value in body.items()
+        if name not in OUTSIDE_INPUT and not (value is None and name in _MODELLED)
+    }
+    system = _read_system(given.get("system"))
+    if system is not None:
+        given.pop("system", None)
+    tools = _read_tools(given.get("tools"))
+    if tools is not None:
+        given.pop("tools", None)
+    settings: dict[str, Any] = {}
+    for wire, (name, read) in _READERS.items():
+        value = read(given[wire]) if wire in given else None
+        if value is not None:
+            settings[name] = value
+            del given[wire]
+    choice = _read_choice(given.get("tool_choice"))
+    if choice is not None:
+        settings |= choice
+        del given["tool_choice"]
+    return system or "", ModelSettings(**settings, extra=as_extra(given)), tools or ()
+
+
+def read_tool(tool: Any) -> ToolSpec | None:
+    """Return the shape of one entry of `tools`, or None when it is none that the caller runs."""
+    if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
+        return None
+    fields = {name: value for name, value in tool.items() if name not in _TOOL_FIELDS or value is not None}
+    name, schema = fields.get("name"), fields.get("input_schema")
+    description, strict = fields.get("description", ""), fields.get("strict")
+    if not (isinstance(name, str) and isinstance(schema, dict) and isinstance(description, str)):
+        return None
+    if not isinstance(strict, bool | None):
+        return None
+    extra = as_extra(without(fields, *_TOOL_FIELDS))
+    return ToolSpec(name=name, description=description, parameters=schema, strict=strict, extra=extra)
+
+
+_TOOL_FIELDS = ("type", "name", "description", "input_schema", "strict")
+
+
+def _read_system(value: Any) -> str | None:
+    """Return the text of a system that is one text; where a prefix is cached is not part of it."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        block = without(value[0], "cache_control")
+        value = block["text"] if set(block) == {"type", "text"} and block["type"] == "text" else None
+    return value if isinstance(value, str) else None
+
+
+def _read_tools(value: Any) -> tuple[ToolSpec, ...] | None:
+    if not isinstance(value, list):
+        return () if value is None else None
+    tools = tuple(tool for tool in map(read_tool, value) if tool is not None)
+    return tools if len(tools) == len(value) else None
+
+
+def _read_choice(value: Any) -> dict[str, Any] | None:
+    if not isinstance(value, dict):
+        return None
+    single = value.get("disable_parallel_tool_use")
+    if not isinstance(single, bool | None):
+        return None
+    parallel = {} if single is None else {"parallel_tool_calls": not single}
+    match without(value, "disable_parallel_tool_use"):
+        case {"type": "auto" | "none" as kind, **rest} if not rest:
+            return {"tool_choice": kind} | parallel
+        case {"type": "any", **rest} if not rest:
+            return {"tool_choice": "required"} | parallel
+        case {"type": "tool", "name": str(name), **rest} if not rest:
+            return {"tool_choice": f"tool:{name}"} | parallel
+    return None
+
+
+def _positive(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _real(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isinstance(value, float) or abs(value) <= _EXACT_INTEGERS else None
+
+
+def _stops(value: Any) -> tuple[str, ...] | None:
+    is_texts = isinstance(value, list) and all(isinstance(stop, str) for stop in value)
+    return tuple(value) if is_texts else None
+
+
+_READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "max_tokens": ("max_output_tokens", _positive),
+    "temperature": ("temperature", _real),
+    "top_p": ("top_p", _real),
+    "stop_sequences": ("stop", _stops),
+}
+"""Each field's name in the settings and its reader, which returns None for what has no place there."""
+_MODELLED = frozenset({"system", "tools", "tool_choice", *_READERS})

@@ -1,0 +1,89 @@
+"""Read the messages of the protocol, from requests and answers alike, into copyfit's messages.
+
+A user's message holds the results of calls beside what the user says: each result becomes a `ToolMessage`, and
+what stands between results becomes a `UserMessage`. A message of any other role than user and assistant becomes a
+`UserMessage` whose extra `role` names it; it can be compared, and is refused by `encode`: a role is never taken
+from `extra`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from copyfit.shapes.messages import AssistantMessage, AssistantPart, ToolMessage, UserMessage
+from copyfit_adapters.anthropic_messages.blocks import (
+    ContentPart,
+    as_list,
+    as_object,
+    carried,
+    read_block,
+    read_content,
+)
+from copyfit_adapters.anthropic_messages.dialect import PROTOCOL, as_extra, without
+from copyfit_adapters.errors import UnreadableRequest
+
+AROUND = "message"
+"""In a tool message's extra: the fields of the message around its result, where those of the result stand."""
+
+
+def read_message(message: Any, where: str) -> list[UserMessage | AssistantMessage | ToolMessage]:
+    """Return the shapes of one wire `message`; `where` is its JSON path, for errors.
+
+    Fields of the message that have no shape go to the first of them.
+
+    Raises:
+        UnreadableRequest: it is no message: not an object, no role, or content that is neither text nor blocks.
+
+    """
+    fields = as_object(message, where)
+    role, content = fields.get("role"), fields.get("content")
+    if not isinstance(role, str):
+        raise UnreadableRequest(PROTOCOL, f"{where}.role", "is not text")
+    rest = without(fields, "role", "content")
+    if role == "assistant":
+        return [read_assistant(fields, where)]
+    if role != "user" or isinstance(content, str):
+        marker = {} if role == "user" else {"role": role}
+        read = read_content(content, f"{where}.content")
+        return [UserMessage(content=read, extra=as_extra(marker | rest))]
+    return _read_user(as_list(content, f"{where}.content"), rest, where)
+
+
+def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
+    """Return the shape of an assistant's message, of a request or of an answer; parts keep the wire's order.
+
+    Raises:
+        UnreadableRequest: the content is neither text nor blocks.
+
+    """
+    content, extra = fields.get("content"), as_extra(without(fields, "role", "content"))
+    if isinstance(content, str):
+        return AssistantMessage(content=content, extra=extra)
+    parts: list[AssistantPart] = []
+    for index, block in enumerate(as_list(content, f"{where}.content")):
+        read = read_block(block, f"{where}.content[{index}]")
+        parts.append(carried(block) if isinstance(read, ToolMessage) else read)
+    return AssistantMessage(content=tuple(parts), extra=extra)
+
+
+def _read_user(
+    blocks: list[Any], rest: dict[str, Any], where: str
+) -> list[UserMessage | AssistantMessage | ToolMessage]:
+    read: list[UserMessage | AssistantMessage | ToolMessage] = []
+    said: list[ContentPart] = []
+    for index, block in enumerate(blocks):
+        part = read_block(block, f"{where}.content[{index}]")
+        if not isinstance(part, ToolMessage):
+            said.append(part if isinstance(part, ContentPart) else carried(block))
+            continue
+        if said:
+            read.append(UserMessage(content=tuple(said)))
+            said = []
+        read.append(part)
+    if said or not read:
+        read.append(UserMessage(content=tuple(said)))
+    if rest:
+        first = read[0]
+        own = dict(first.extra.get(PROTOCOL, {}))
+        added = own | {AROUND: rest} if isinstance(first, ToolMessage) else rest
+        read[0] = first.model_copy(update={"extra": as_extra(added)})
+    return read
