@@ -33,7 +33,17 @@ _MESSAGE_KEYS = (
     "cause",
     "title",
 )
-_WORD_KEYS = ("code", "type", "status", "error_code", "error_type", "reason", "stop_reason", "stopReason")
+_WORD_KEYS = (
+    "code",
+    "type",
+    "__type",
+    "status",
+    "error_code",
+    "error_type",
+    "reason",
+    "stop_reason",
+    "stopreason",
+)
 _OUTER_KEYS = ("error", "response", "data", "value", "errors", "metadata", "previous_errors", "body")
 _QUOTED_WORD = re.compile(r"""\\?['"](code|type|status|error_type)\\?['"]\s*:\s*\\?['"]?([\w.-]+)""")
 _QUOTED_PARAM = re.compile(r"""\\?['"]param\\?['"]\s*:\s*\\?['"]([^'"\\]+)""")
@@ -48,7 +58,8 @@ class Evidence:
 
     `code`, `type` and `param` are the innermost that were found; `words` holds every machine word, in lower
     case; `message` every human sentence, innermost first, one a line; `counts` the numbers of an error object
-    under their own names; `retry_after` seconds; `data` the parsed body, or None for a plain text.
+    under their own names; `retry_after` seconds; `data` the parsed body, or None for a plain text; `provider` who
+    said it, as far as the caller told.
     """
 
     status: int | None
@@ -61,14 +72,16 @@ class Evidence:
     retry_after: float | None = None
     data: Any = None
     in_stream: bool = False
+    provider: str | None = None
 
 
 def lift(
     status: int | None,
-    body: bytes | str,
+    body: bytes | str | Mapping[str, Any] | list[Any],
     *,
     headers: Mapping[str, str] | None = None,
     in_stream: bool = False,
+    provider: str | None = None,
     now: datetime | None = None,
 ) -> Evidence:
     """Return the evidence in an error's `body`, its HTTP `status` and its `headers` (names in lower case).
@@ -76,13 +89,18 @@ def lift(
     An error that came with a status below 400, or in a stream, takes the status that its body names. `now` stands
     in for the clock when `retry-after` is a date.
     """
-    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
     found = _Found()
-    data = _parsed(text)
-    if data is None:
-        found.text(text, 0)
-    else:
+    data: Any
+    if isinstance(body, Mapping | list):
+        data = body if isinstance(body, list) else dict(body)
         found.walk(data, 0)
+    else:
+        text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+        data = _parsed(text)
+        if data is None:
+            found.text(text, 0)
+        else:
+            found.walk(data, 0)
     if (status is None or status < 400) and found.status is not None:
         status = found.status
     return Evidence(
@@ -96,6 +114,7 @@ def lift(
         retry_after=retry_after(headers or {}, now=now),
         data=data,
         in_stream=in_stream,
+        provider=provider,
     )
 
 
@@ -135,7 +154,7 @@ class _Found:
         elif isinstance(value, list):
             for entry in value[:MAX_ENTRIES]:
                 self.walk(entry, depth + 1)
-        elif isinstance(value, dict):
+        elif isinstance(value, Mapping):
             self._object(value, depth)
 
     def text(self, text: str, depth: int) -> None:
@@ -152,7 +171,8 @@ class _Found:
         if text and text not in self.messages:
             self.messages.append(text)
 
-    def _object(self, value: dict[str, Any], depth: int) -> None:
+    def _object(self, value: Mapping[str, Any], depth: int) -> None:
+        value = {str(key).lower(): entry for key, entry in value.items()}
         for key, entry in value.items():
             if isinstance(entry, bool) or entry is None:
                 continue

@@ -1,27 +1,39 @@
-"""Read the window and the size of what was asked for, both in tokens, out of an overflow."""
+"""Read the bound and the size of what was asked for, both in tokens, out of an error's sentence."""
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from copyfit_adapters.overflow.wording import compiled
 
-_N = r"(?<![\w.,-])(?:\d{1,3}(?:[,_']\d{3})+|\d+)(?: ?k\b)?(?!\d|[.,]\d)"
+_N = r"(?<![\w.,-])(?:\d{1,3}(?:[,_']\d{3})+|\d+)(?: ?k\b)?(?:\.0)?(?!\d|[.,]\d)"
 _UNIT = r"(?! ?(?:characters|chars|bytes|[kmg]i?b\b|%|percent|output|completion))"
 _LIMIT = rf"\(?(?P<limit>{_N}){_UNIT}"
 _REQUESTED = rf"\(?(?P<requested>{_N}){_UNIT}"
 _SUM = rf"(?P<input>{_N})(?: \w{{1,20}}){{0,3}}? (?:\+|and)(?: \w{{1,20}})? (?P<output>{_N})"
 
+_WITH_LOWER_BOUND = (
+    rf"\brequested (?P<output>{_N}) (?:output|completion) tokens and your prompt contains at least (?P<input>{_N})"
+)
+"""vLLM stops counting a prompt as soon as it cannot fit, so its sum with the output is a lower bound."""
+
 _READINGS: tuple[str, ...] = (
     rf"{_SUM} (?:>|exceeds\b[^\d\n]{{0,40}}?) ?{_LIMIT}",
     rf"\bgiven:? {_SUM}",
-    rf"{_REQUESTED}(?: tokens?)? ?>=? ?(?:\w{{1,20}}: )?{_LIMIT}",
+    rf"{_REQUESTED}(?: tokens?)?\)? ?>=? ?(?:\w{{1,20}}:? )?{_LIMIT}",
     rf"{_LIMIT} (?:tokens? )?(?:maximum|max)\b",
     rf"\bexceeded by (?P<excess>{_N}) tokens\b[^\d\n]{{0,120}}\blimit\b[^\d\n]{{0,30}}{_LIMIT}",
     r"\bmax(?:imum)?(?:[ _](?!must|should|be\b|by\b|completion|new|output)[a-z'-]{1,20}){0,5}?"
     rf"(?: ?(?:is|of|:|=))? ?{_LIMIT}",
-    rf"\b(?:limit|context (?:length|size|window)|n_ctx)(?: ?(?:of|is|:|=))? ?{_LIMIT}",
-    rf"\b(?:less than|at most|up to|no more than)(?: or equal to)? {_LIMIT}|<= ?\(?(?P<bound>{_N}){_UNIT}",
+    rf"\b(?:context (?:length|size|window)|n_ctx)(?: ?(?:of|is|:|=))? ?{_LIMIT}|\blimit(?: ?(?:of|is|:|=))? ?"
+    rf"(?P<bare>{_N}){_UNIT}",
+    rf"\b(?:less than|at most|up to|no more than|not exceed)(?: or equal to)? {_LIMIT}"
+    rf"|<= ?\(?(?P<bound>{_N}){_UNIT}",
     rf"\[\d+, ?{_LIMIT}\]",
+    rf"\bat pos(?:ition)?:? {_LIMIT}[^\n]{{0,80}}\bfull\b",
+    rf"\blimit={_LIMIT} prompt={_REQUESTED}",
+    rf"(?:最大|上限|最多|限制|不能超过|不得超过)[^\d\n]{{0,12}}{_LIMIT}",
+    rf"(?:输入|当前|实际|请求)[^\d\n最大上限超不]{{0,12}}{_REQUESTED}",
     rf"\brequested(?: a total of| about)?:? {_REQUESTED}",
     rf"\b(?:resulted in|given:?|requires|contains|got|has) {_REQUESTED}",
     r"(?<!maximum )(?<!max )(?<!model )\b(?:prompt|inputs?|request|messages|prompt_tokens|sequence|total tokens)\b"
@@ -40,7 +52,30 @@ _ECHO = re.compile(r"\(parameter=[^)\n]*\)")
 _LOWER_BOUND = re.compile(r"\bat least [\d,_']+")
 
 
-def token_counts(message: str, counts: Mapping[str, int]) -> tuple[int | None, int | None]:
+_CAP_READINGS: tuple[str, ...] = (
+    rf"(?P<requested>{_N}) is not less or equal to (?P<limit>{_N})",
+    rf"\bmax\w*tokens\w*:? ?\(?(?P<requested>{_N})\)? ?(?:>|(?:cannot|must not|should not|may not) (?:exceed|be)"
+    rf"|exceeds|is (?:greater|larger|more|higher)\b)[^\d\n]{{0,60}}(?P<limit>{_N})",
+    rf"[\[(]\d+ ?(?:,|-|~|to) ?(?P<limit>{_N})[\])]",
+    rf"\bbetween \d+ and (?P<limit>{_N})",
+    rf"(?:<=|less than or equal to|at most|no more than|up to|lower than|cannot exceed|must not exceed"
+    rf"|maximum (?:value )?(?:of|is)|limit(?: for [^\d\n]{{1,40}}?)?(?: (?:of|is))?)(?: ?[:=])? ?(?P<limit>{_N})",
+    rf"\bexceeded the (?P<limit>{_N})",
+    rf"(?:上限|最大|不能超过|不得超过|限制)[^\d\n]{{0,12}}(?P<limit>{_N})",
+    rf"\b(?:provided|got|requested|current|too large)(?: ?[:=])? ?(?P<requested>{_N})",
+)
+"""Tried in order on what is no overflow: caps on the answer, and rates of tokens."""
+
+
+class Counts(NamedTuple):
+    """The bound and the whole of what was asked for, in tokens; `at_least`: the latter is a lower bound."""
+
+    limit: int | None
+    requested: int | None
+    at_least: bool = False
+
+
+def token_counts(message: str, counts: Mapping[str, int]) -> Counts:
     """Return the window and the requested size in tokens that the plain `message` or the named `counts` give.
 
     The size is the whole of what was asked for, output included where the message adds it. None stands for what is
@@ -49,6 +84,9 @@ def token_counts(message: str, counts: Mapping[str, int]) -> tuple[int | None, i
     limit, requested = counts.get("n_ctx"), counts.get("n_prompt_tokens")
     text = "\n".join(line for line in message.split("\n") if "token" in line or not _OTHER_UNIT.search(line))
     text = _ECHO.sub("", text)
+    lower = compiled(_WITH_LOWER_BOUND).search(text) if requested is None else None
+    if lower is not None:
+        requested = _value(lower["output"]) + _value(lower["input"])
     text = _LOWER_BOUND.sub("at least some", text)
     for pattern in _READINGS:
         if limit is not None and requested is not None:
@@ -57,7 +95,7 @@ def token_counts(message: str, counts: Mapping[str, int]) -> tuple[int | None, i
         if found is None:
             continue
         read = {name: _value(digits) for name, digits in found.groupdict().items() if digits}
-        limit = limit if limit is not None else read.get("limit", read.get("bound"))
+        limit = limit if limit is not None else read.get("limit", read.get("bound", read.get("bare")))
         if requested is None:
             requested = read.get("requested")
         if requested is None and "input" in read:
@@ -66,9 +104,24 @@ def token_counts(message: str, counts: Mapping[str, int]) -> tuple[int | None, i
             requested = limit + read["excess"]
     if requested is not None and requested < (limit or 1):
         requested = None
-    return limit, requested
+    return Counts(limit, requested, at_least=lower is not None and requested is not None)
+
+
+def cap_counts(message: str) -> Counts:
+    """Return the cap or the rate, and what was asked for, that the plain `message` of another error gives."""
+    limit: int | None = None
+    requested: int | None = None
+    for pattern in _CAP_READINGS:
+        if limit is not None and requested is not None:
+            break
+        if found := compiled(pattern).search(message):
+            read = {name: _value(digits) for name, digits in found.groupdict().items() if digits}
+            limit = limit if limit is not None else read.get("limit")
+            requested = requested if requested is not None else read.get("requested")
+    return Counts(limit, requested)
 
 
 def _value(digits: str) -> int:
     thousands = digits.endswith("k")
+    digits = digits.removesuffix(".0")
     return int(re.sub(r"\D", "", digits)) * (1000 if thousands else 1)

@@ -22,6 +22,7 @@ _MASK = "[masked]"
 
 _REMEDIES = {
     Kind.CONTEXT_OVERFLOW: "shorten the history, or use a model with a larger window",
+    Kind.SILENT_TRUNCATION: "shorten the history, or use a model with a larger window",
     Kind.OUTPUT_LIMIT: "lower max_output_tokens",
     Kind.RATE_LIMIT_TOKENS: "wait, then send it again",
     Kind.RATE_LIMIT_REQUESTS: "wait, then send it again",
@@ -65,7 +66,8 @@ def refusal(evidence: Evidence, asked: Asked, *, verdict: Verdict | None = None)
         return ContextOverflow(
             sentence,
             limit_tokens=verdict.limit_tokens,
-            requested_tokens=verdict.requested_tokens,
+            # The room for a shorter answer is computed from it, which a lower bound would make too large.
+            requested_tokens=None if verdict.at_least else verdict.requested_tokens,
             combined=verdict.combined,
             rule=verdict.rule,
             **facts,

@@ -11,6 +11,7 @@ class Kind(StrEnum):
     """What sort of error it is; each asks for another remedy."""
 
     CONTEXT_OVERFLOW = "context_overflow"
+    SILENT_TRUNCATION = "silent_truncation"
     OUTPUT_LIMIT = "output_limit"
     RATE_LIMIT_TOKENS = "rate_limit_tokens"
     RATE_LIMIT_REQUESTS = "rate_limit_requests"
@@ -30,17 +31,20 @@ class Rule:
     """One row: it fits when every demand that it makes is met.
 
     `words` demands that one of them is a machine word of the error, `statuses` that the status is among them,
-    `patterns` that one of them is found in the plain message, `unless` that it is not found there. `combined`
-    marks the rules whose overflow counts the room kept for the answer, so that a smaller output cap helps as
-    well.
+    `providers` that the provider is, `patterns` that one of them is found in the plain message, `unless` that it
+    is not found there. `cues` only save time: the patterns are tried where one of them stands in the message; in
+    the same way a pattern in Chinese is tried on a message that is not all ASCII. `combined` marks the rules whose
+    overflow counts the room kept for the answer, so that a smaller output cap helps as well.
     """
 
     name: str
     kind: Kind
     source: str
     words: frozenset[str] = frozenset()
-    statuses: frozenset[int] = frozenset()
+    statuses: frozenset[int | None] = frozenset()
+    providers: frozenset[str] = frozenset()
     patterns: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
     unless: str | None = None
     combined: bool = False
 
@@ -50,6 +54,20 @@ class Rule:
             return False
         if self.words and not self.words & evidence.words:
             return False
-        if self.patterns and not any(compiled(pattern).search(message) for pattern in self.patterns):
+        if self.providers and evidence.provider not in self.providers:
+            return False
+        if self.patterns and self.match(message) is None:
             return False
         return self.unless is None or not compiled(self.unless).search(message)
+
+    def match(self, message: str) -> str | None:
+        """Return the piece of the plain `message` that a pattern fits, or None."""
+        if self.cues and not any(cue in message for cue in self.cues):
+            return None
+        ascii_only = message.isascii()
+        for pattern in self.patterns:
+            if ascii_only and not pattern.isascii():
+                continue
+            if found := compiled(pattern).search(message):
+                return found[0]
+        return None

@@ -5,7 +5,7 @@ yet still lands in the right row. `source` says whose errors the family was draw
 """
 
 from copyfit_adapters.overflow.rules import Kind, Rule
-from copyfit_adapters.overflow.wording import CAP, EXCEEDS, SAID, WINDOW
+from copyfit_adapters.overflow.wording import CAP, CAP_CUES, EXCEEDS, SAID, WINDOW
 
 VETOES: tuple[Rule, ...] = (
     Rule(
@@ -19,10 +19,12 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.RATE_LIMIT_TOKENS,
         patterns=(
             r"\btokens?[ -]per[ -](?:min|minute|hour|day|second|month)\b",
-            r"\b(?:tpm|tpd|itpm|otpm)\b",
-            r"\btokens? (?:rate|usage)[ -]limit|\btokens?\b[^\n]{0,30}\bper[- ]minute\b",
+            r"\b(?:tpm|tpd|itpm|otpm)\b|\btokens? ?/ ?(?:m|min|minute|s|sec|hour|day)\b",
+            r"\btokens?\b[^\n]{0,40}\brate[ -]limit|\btokens? usage[ -]limit"
+            r"|\btokens?\b[^\n]{0,30}\bper[- ]minute\b",
             r"too many tokens\b[^\n]{0,30}\b(?:wait|retry|later|slow)",
-            r"每(?:一)?(?:分钟|天|日|小时)[^\n]{0,12}token",
+            r"\bquota\b[^\n]{0,120}token_count\b",
+            r"每(?:一)?(?:分钟|天|日|小时)[^\n]{0,12}token|token[^\n]{0,12}(?:速率|频率|限流)",
         ),
         source="Groq, OpenAI, Anthropic, Azure, Moonshot: tokens over a time; Bedrock: too many tokens, wait",
     ),
@@ -31,7 +33,9 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.QUOTA,
         patterns=(
             r"\b(?:insufficient|low|no|more|enough)\b[^\n]{0,20}\b(?:credits?|balance|funds?|quota)\b",
-            r"\bcredit balance\b|\bcan only afford\b|\brecharge\b|\bpayment required\b|\bbilling\b|\bspending\b",
+            r"\bcredit balance\b|\bcan only afford\b|\brecharge\b|\bpayment required\b|\bbilling\b|\bspending\b"
+            r"|\bextra usage\b|\bkey limit\b",
+            r"\bfree (?:tier|trial)\b[^\n]{0,30}\b(?:used|ended|expired|exhausted|over)\b",
             r"\b(?:quota|(?:usage|monthly|daily|weekly|plan) limit)\b",
             r"余额|欠费|充值|额度|配额|套餐",
         ),
@@ -58,12 +62,14 @@ VETOES: tuple[Rule, ...] = (
             r"\bhigh (?:demand|traffic|volume)\b|\btemporarily (?:unavailable|overloaded)\b",
             r"服务(?:器)?(?:繁忙|过载)",
         ),
+        cues=("load", "capacity", "high", "tempor", "服务"),
         source="Anthropic overloaded_error, TGI, Together, Vertex, Bedrock, Hugging Face, llama.cpp",
     ),
     Rule(
         name="time-is-up",
         kind=Kind.TIMEOUT,
-        patterns=(r"\bdeadline exceeded\b|\btimed? ?-?out\b|\betimedout\b|\bgateway time",),
+        patterns=(r"\bdeadline exceeded\b|\btimed? ?-?out\b|\betimedout\b|\bgateway time", r"超时"),
+        cues=("dead", "time", "超时"),
         source="Go servers (context deadline exceeded), gateways, sockets",
     ),
     Rule(
@@ -88,10 +94,14 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.AUTH,
         patterns=(
             r"\b(?:api|subscription|security|access)[ _-]?(?:key|token)\b[^\n]{0,40}"
-            r"\b(?:invalid|missing|expired|wrong)",
+            r"\b(?:invalid|missing|expired|wrong|not valid)",
             r"\b(?:invalid|incorrect|missing|wrong|expired)\b[^\n]{0,20}\b(?:api[ _-]?key|credentials?)",
             r"\bunauthori[sz]ed\b|\bnot authori[sz]ed\b|\bauthentication\b[^\n]{0,20}\b(?:fail|error|required)",
+            r"(?:无效|错误|不正确|过期)[^\n]{0,8}(?:api ?key|密钥|令牌)",
+            r"(?:api ?key|密钥|令牌)[^\n]{0,8}(?:无效|错误|不正确|过期)",
+            r"鉴权|未授权|认证失败",
         ),
+        cues=("key", "token", "auth", "credential", "密钥", "令牌", "鉴权", "授权", "认证"),
         source="OpenAI, DeepSeek, Perplexity, Bedrock",
     ),
     Rule(
@@ -99,8 +109,10 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.CONTENT_FILTER,
         patterns=(
             r"\bcontent (?:management )?(?:policy|filter)|\bwas (?:filtered|flagged|blocked)\b|\bmoderation\b",
-            r"\binappropriate content\b|敏感|审核",
+            r"\bviolat\w{1,5}\b[^\n]{0,40}\bpolic|\binappropriate content\b|\bblocked by\b[^\n]{0,20}\bsafety\b",
+            r"敏感|审核|不合规|违规|内容安全",
         ),
+        cues=("polic", "content", "was", "block", "moderat", "敏感", "审核", "不合规", "违规", "内容"),
         source="Azure content management policy, OpenAI moderation, DashScope inspection",
     ),
     Rule(
@@ -110,16 +122,22 @@ VETOES: tuple[Rule, ...] = (
             r"\b(?:images?|pdf|videos?|audio|media|pixels?)\b[^\n]{0,50}"
             r"\b(?:exceeds?|too (?:large|big|many|long)|allowed size|(?:may|can) be provided|limit|at most)\b",
             r"\bimages?\b[^\n]{0,90}\bvision\b",
-            r"\b(?:at most|maximum of|more than|up to|too many) \d* ?(?:images?|pdf|videos?|audio|media)\b",
+            r"\b(?:at most|maximum of|more than|up to|too many|only) \d* ?(?:images?|pdf|videos?|audio|media)\b",
             r"图片|图像",
         ),
-        unless=r"\b(?:prompt|input)\b[^\n]{0,60}\b(?:longer than|too long)\b",
+        unless=r"\b(?:prompt|input)\b[^\n]{0,60}\b(?:longer than|too long)\b|\btotal (?:\w{1,20} )?tokens\b",
+        cues=("image", "pdf", "video", "audio", "media", "pixel", "图"),
         source="Anthropic PDF pages and pixels, Gemini image parts, Mistral vision, vLLM images in one request",
     ),
     Rule(
         name="tools",
         kind=Kind.TOOL_LIMIT,
-        patterns=(r"\btools\b[^\n]{0,20}\b(?:array too long|too many|at most)|\b(?:too many|number of) tools\b",),
+        patterns=(
+            r"\b(?:tools|functions)\b[^\n]{0,20}\b(?:array too long|too many|at most)",
+            r"\b(?:too many|number of|(?:maximum of|at most|more than|only|specify) \d+) (?:tools|functions)\b",
+            r"工具[^\n]{0,8}(?:过多|超|上限)",
+        ),
+        cues=("tools", "functions", "工具"),
         source="OpenAI and Copilot: 128 tools",
     ),
     Rule(
@@ -159,12 +177,49 @@ OUTPUT_CAPS: tuple[Rule, ...] = (
         patterns=(
             rf"{CAP}(?:(?!prompt|input|message)[^\n]){{0,60}}"
             r"(?:too large|(?:must|should)(?: not)? be|cannot (?:be|exceed)|can not|range|exceed|valid\b|> ?\d|<="
-            r"|at most|(?:less|greater|larger|smaller) than|is not supported|maximum|not valid|reached)",
-            rf"(?:smaller than|range of|invalid|maximum (?:allowed )?number of) {CAP}",
+            r"|at most|(?:less|more|greater|larger|smaller) than|too high|is not supported|maximum"
+            r"|not valid|reached)",
+            rf"(?:smaller than|range of|invalid|maximum (?:allowed )?number of|(?:value|values) (?:for|of)"
+            rf"|(?:reached|hit|exceeded) (?:its|the|your)) {CAP}",
+            rf"{CAP}: input should be",
+            r"\b(?:output|completion|generation|response) (?:length|size)\b[^\n]{0,30}"
+            r"\b(?:limit|exceeds?|maximum|too)\b",
+            r"(?<![+和与] )(?<![+和与])输出[^\n]{0,10}(?:超|上限|过长)",
+            rf"{CAP}[^\n]{{0,12}}(?:不能|不得|非法|无效|取值|范围|应|超|过大)",
             rf"(?:exceeded the|supports at most) [\d,]* ?{CAP}",
-            r"\bmaximum tokens you requested\b|\bis not less or equal to\b|输出长度|最大输出",
+            r"\b(?:finish|stop|incomplete)?[ _]?reason\W{1,3}(?:max_(?:output_|completion_)?tokens|length)\b",
+            r"\bmaximum tokens you requested\b|\bis not less or equal to\b",
+            r"输出长度|最大输出",
         ),
+        cues=(*CAP_CUES, "reason", "less or equal", "输出"),
         source="every provider's cap on the answer: OpenAI, Anthropic, Groq, DeepSeek, DashScope, TGI, Bedrock",
     ),
 )
 """Caps on the answer alone; tried after the overflows that count the answer with the input."""
+
+FAULTS: tuple[Rule, ...] = (
+    Rule(
+        name="server-fault",
+        kind=Kind.OVERLOADED,
+        statuses=frozenset({None, 200, 500, 502, 503}),
+        patterns=(
+            r"\b(?:internal server error|bad gateway|service unavailable|server_error|upstream error)\b",
+            r"\b(?:error|problem) occurred\b[^\n]{0,40}\bprocessing\b|\bserver had an error\b",
+            r"\byou can retry your request\b",
+            r"服务(?:器)?(?:内部)?(?:错误|异常|不可用)",
+        ),
+        source="OpenAI and Codex in mid-stream, gateways: the server failed and says no more",
+    ),
+    Rule(
+        name="connection-lost",
+        kind=Kind.TIMEOUT,
+        statuses=frozenset({None, 200, 500, 502, 503}),
+        patterns=(
+            r"\berror sending request\b|\bconnection (?:error|reset|refused|closed|aborted|lost|terminated)\b",
+            r"\bstream (?:disconnected|closed|ended) (?:before|unexpectedly|prematurely)\b|\bsocket hang up\b",
+            r"\beconn(?:reset|refused|aborted)\b|\bbroken pipe\b|\bnetwork error\b|\bfetch failed\b",
+        ),
+        source="Codex, Node, Rust and Python clients: the connection broke before an answer came",
+    ),
+)
+"""The server or the connection failed; tried last, for an outer layer says this of every error within."""

@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 SAID = (
-    r"\b(?:prompts?|inputs?|messages?|request|conversation|chat|context|history|transcript|sequence|query|tokens?)"
+    r"\b(?:prompts?|inputs?|messages?|request|conversation|chat|context|history|transcript|sequence|query|texts?|tokens?)"
     r"(?:'s)?(?:[ _](?:tokens?|token count|count|length|size|window|text|prompt|messages|itself)){0,3}\b"
 )
 """What was sent to the model; plural "requests" are left out, for those are counted over a time."""
@@ -16,18 +16,18 @@ WINDOW = (
     r"|max(?:imum)?[ _](?:allowed[ _])?(?:model|seq|sequence|prompt|input|context|position)[ _]?"
     r"(?:len\b|length|size|tokens?|embeddings|window|limit|context)"
     r"|(?:model|prompt|input|sequence)(?:'s)?[ _](?:input |token |prompt |context )?(?:length|token|size) ?limit"
-    r"|kv[ -]?cache)"
+    r"|model_max_len\w*|(?:available|model|model's) window\b|kv[ -]?cache)"
 )
 """The room that only a context has."""
 LIMIT = (
     r"(?:limit|maximum|max(?:imum)? (?:\w{1,20} ){0,3}(?:length|tokens?|size)|max_\w{0,20}(?:len|length|tokens)"
-    r"|allowed (?:\w{1,20} ){0,2}(?:length|tokens?))\b"
+    r"|allowed (?:\w{1,20} ){0,2}(?:length|tokens?)|(?:token|input) (?:capacity|allowance|budget))\b"
 )
 """A bound that needs something said beside it before it means the context."""
 EXCEEDS = (
     r"(?:exceed\w{0,5}|surpass\w{0,5}|overflow\w{0,5}|overr[ua]n\w{0,5}|beyond"
     r"|(?:long|larg|great|bigg|high)er than|more (?:\w{1,20} )?than"
-    r"|(?:went|goes|is|are) over|reached|(?:has|have|you've) hit|ran out of|fills?|filled)"
+    r"|(?:went|goes|is|are) (?:over|above)|reached|(?:has|have|you've) hit|ran out of|fills?|filled)"
 )
 EXCEEDED = (
     r"(?:exceeded|overflow\w{0,5}|reached|(?:is|was|already) full|exhausted|overrun|surpassed"
@@ -43,11 +43,16 @@ AT_MOST = (
     r"|(?:must|should|can|may)(?: ?not|n't) exceed|cannot (?:exceed|be (?:longer|greater|more|larger)))"
 )
 CAP = (
-    r"\b(?:max(?:imum)?[_ ](?:completion[_ ]|new[_ ]|output[_ ]|generation[_ ])?tokens?\b(?! per\b)|max_gen_len"
-    r"|max length output|(?:output|completion|response|generated) tokens?\b)"
+    r"\b(?:maxtokens\b"
+    r"|max(?:imum)?[_ ](?:completion[_ ]|new[_ ]|output[_ ]|generation[_ ])?tokens?\b(?! (?:per|count)\b)"
+    r"|max_gen_len|maxoutputtokens"
+    r"|max(?:imum)?[ _]output[ _](?:length|size)|max length output"
+    r"|(?:output|completion|response|generated) tokens?\b)"
 )
 """The cap on the answer, by any of its names."""
-NUMBER = r"\d[\d,_]*(?: ?k\b)?"
+CAP_CUES = ("max", "output", "completion", "response", "generat")
+"""One of these stands wherever `CAP` does."""
+NUMBER = r"\d[\d,_]{0,14}(?: ?k\b)?"
 
 
 def plain(message: str) -> str:

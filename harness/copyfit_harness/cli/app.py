@@ -8,6 +8,7 @@ import typer
 from copyfit import __version__
 from copyfit_harness.cli.demo import run_demo
 from copyfit_harness.cli.exits import sentences_for_errors
+from copyfit_harness.cli.overflow import overflow
 
 app = typer.Typer(name="copyfit", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -51,3 +52,6 @@ def demo(
     """Run a recorded agent through a small window and prove every request: no key, no network, no server."""
     with sentences_for_errors():
         run_demo(mode=mode, record_anew=record, cassettes=cassettes, traces=traces, port=port, as_json=as_json)
+
+
+app.command()(overflow)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copyfit_adapters.overflow.evidence import MAX_CHARS, lift
-from copyfit_adapters.overflow.judge import RULES, judge
+from copyfit_adapters.overflow.judge import RULES, Verdict, judge
 from copyfit_adapters.overflow.rules import Kind
 
 CORPUS = Path(__file__).parents[3].parent / "shared" / "overflow" / "corpus.jsonl"
@@ -202,45 +202,80 @@ def test_a_hostile_message_is_judged_in_bounded_time(word: str) -> None:
     assert time.perf_counter() - started < 2
 
 
-def corpus() -> Iterator[dict[str, Any]]:
+def corpus() -> Iterator[tuple[dict[str, Any], Verdict]]:
+    """Yield the entries with their verdicts; the window is told only for silent truncations."""
     for line in CORPUS.read_text(encoding="utf-8").splitlines():
         entry: dict[str, Any] = json.loads(line)
-        if entry["kind"] != "silent_truncation":
-            yield entry
-
-
-def verdict_on(entry: dict[str, Any]) -> Any:
-    body = entry["body"] if isinstance(entry["body"], str) else json.dumps(entry["body"])
-    return judge(lift(entry["http_status"], body))
+        window = entry["limit_tokens"] if entry["kind"] == "silent_truncation" else None
+        verdict = judge(
+            entry["body"], status=entry["http_status"], provider=entry["provider"], window_tokens=window
+        )
+        assert verdict is not None, entry["id"]
+        yield entry, verdict
 
 
 @HAS_CORPUS
-def test_the_corpus_has_no_false_alarm_and_few_misses(capsys: pytest.CaptureFixture[str]) -> None:
-    overflows = [entry for entry in corpus() if entry["is_context_overflow"]]
-    others = [entry for entry in corpus() if not entry["is_context_overflow"]]
-    missed = [entry["id"] for entry in overflows if not verdict_on(entry).is_context_overflow]
-    alarms = [entry["id"] for entry in others if verdict_on(entry).is_context_overflow]
-    kinds = sum(verdict_on(entry).kind == entry["kind"] for entry in others)
+def test_on_the_corpus_every_overflow_is_found_no_other_is_called_one_and_every_kind_is_right(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    judged = list(corpus())
+    overflows = sum(entry["is_context_overflow"] for entry, _ in judged)
+    missed = [
+        entry["id"]
+        for entry, verdict in judged
+        if entry["is_context_overflow"] and not verdict.is_context_overflow
+    ]
+    alarms = [
+        entry["id"]
+        for entry, verdict in judged
+        if verdict.is_context_overflow and not entry["is_context_overflow"]
+    ]
+    wrong = [
+        (entry["id"], entry["kind"], verdict.kind.value)
+        for entry, verdict in judged
+        if verdict.kind != entry["kind"]
+    ]
     with capsys.disabled():
-        print(f"\noverflow corpus: {len(overflows) - len(missed)}/{len(overflows)} found, {len(alarms)} false, "
-              f"{kinds}/{len(others)} other kinds right")  # fmt: skip
-    assert alarms == []
-    assert len(missed) <= 0.05 * len(overflows), missed
+        print(f"\noverflow corpus: {overflows - len(missed)}/{overflows} found, {len(alarms)} false alarms among "
+              f"{len(judged) - overflows}, {len(judged) - len(wrong)}/{len(judged)} kinds right")  # fmt: skip
+    assert (missed, alarms, wrong) == ([], [], [])
 
 
 @HAS_CORPUS
-def test_no_number_of_the_corpus_is_read_wrong_and_most_are_read() -> None:
-    read, wrong, open_ = 0, [], 0
-    for entry in corpus():
-        verdict = verdict_on(entry)
-        if not (entry["is_context_overflow"] and verdict.is_context_overflow):
-            continue
+def test_the_numbers_of_the_corpus_are_read_where_the_text_has_them(capsys: pytest.CaptureFixture[str]) -> None:
+    read, wrong, unread = 0, [], []
+    for entry, verdict in corpus():
         for name in ("limit_tokens", "requested_tokens"):
             found, labelled = getattr(verdict, name), entry[name]
-            if found is not None:
-                read += 1
-                wrong += [(entry["id"], name, found, labelled)] if found != labelled else []
-            elif labelled is not None:
-                open_ += 1
+            # What a cut input leaves in the usage is a lower bound; the labels have it on some entries only.
+            if found == labelled or (labelled is None and verdict.kind is Kind.SILENT_TRUNCATION):
+                read += found is not None
+            elif found is None:
+                unread.append((entry["id"], name))
+            else:
+                wrong.append((entry["id"], name, found, labelled))
+    with capsys.disabled():
+        print(f"\noverflow corpus: {read} numbers read, {len(wrong)} wrong, {len(unread)} not read")
     assert wrong == []
-    assert open_ <= 0.05 * read
+    # Labelled from a server's log or from the report: the payload itself has no number.
+    assert {id_ for id_, _ in unread} <= {
+        "lmstudio-gguf-empty-200-stream",
+        "ollama-llama-server-terminated-0xc0000005",
+    }
+
+
+@pytest.mark.benchmark
+@HAS_CORPUS
+def test_the_time_per_error(capsys: pytest.CaptureFixture[str]) -> None:
+    entries = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+    times: list[float] = []
+    for _ in range(5):
+        times.clear()
+        for entry in entries:
+            started = time.perf_counter()
+            judge(entry["body"], status=entry["http_status"], provider=entry["provider"])
+            times.append((time.perf_counter() - started) * 1000)
+    times.sort()
+    mean, median, worst = sum(times) / len(times), times[len(times) // 2], times[-1]
+    with capsys.disabled():
+        print(f"\nthe judge, lifting included: mean {mean:.3f} ms, median {median:.3f} ms, worst {worst:.3f} ms")

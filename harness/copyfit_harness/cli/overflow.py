@@ -1,0 +1,110 @@
+"""`copyfit overflow`: the verdict on one error in words, or on a file of them as JSON lines."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from copyfit_adapters.overflow import Verdict, explain, judge
+from copyfit_harness.cli.exits import sentences_for_errors
+
+STDIN = "-"
+
+_Status = Annotated[int | None, Field(ge=100, le=599)]
+_Tokens = Annotated[int | None, Field(gt=0)]
+
+
+class ErrorLine(BaseModel):
+    """One input line: what is known of one error; fields beside these are ignored.
+
+    `limit_tokens` is the model's window as the caller knows it. It only serves to notice a silent truncation; it
+    is never repeated as a number that the error said.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: Any = None
+    http_status: _Status = None
+    body: str | dict[str, Any] | list[Any] | None = None
+    text: str | None = None
+    provider: str | None = None
+    limit_tokens: _Tokens = None
+
+    def verdict(self) -> Verdict | None:
+        """Return the verdict on the body, or on the text where there is no body."""
+        return judge(
+            self.body or self.text or "",
+            status=self.http_status,
+            provider=self.provider,
+            window_tokens=self.limit_tokens,
+        )
+
+
+def overflow(
+    error: Annotated[
+        str | None, typer.Argument(help="One error: its text or body, a file that holds it, or - for stdin.")
+    ] = None,
+    jsonl: Annotated[
+        str | None, typer.Option(metavar="FILE|-", help="Judge every line of this file and print JSON lines.")
+    ] = None,
+    status: Annotated[int | None, typer.Option(min=100, max=599, help="The error's HTTP status.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Who sent the error, such as cerebras.")] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="The model's window in tokens; needed to notice a silent truncation.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of words.")] = False,
+) -> None:
+    """Say whether an error means that the input is too long, by which rule, and why."""
+    if (error is None) == (jsonl is None):
+        raise typer.BadParameter("give either one error or --jsonl FILE, not both and not neither.")
+    with sentences_for_errors():
+        if jsonl is not None:
+            for number, line in enumerate(_lines(jsonl), start=1):
+                if line.strip():
+                    print(json.dumps(_judged_line(line, number), ensure_ascii=False), flush=True)
+            return
+        text = _text(error or "")
+        verdict = judge(text, status=status, provider=provider, window_tokens=window)
+        why = explain(text, status=status, provider=provider, window_tokens=window)
+    print(json.dumps({**_fields(verdict), "why": why}, ensure_ascii=False, indent=2) if as_json else why)
+
+
+def _judged_line(line: str, number: int) -> dict[str, Any]:
+    try:
+        entry = ErrorLine.model_validate_json(line)
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise typer.BadParameter(f"line {number}{f', {where}' if where else ''}: {first['msg']}.") from invalid
+    return {"id": entry.id, **_fields(entry.verdict())}
+
+
+def _fields(verdict: Verdict | None) -> dict[str, Any]:
+    """Return the verdict as the fields of a line; all of them empty for an answer with nothing wrong."""
+    return {
+        "kind": None if verdict is None else verdict.kind.value,
+        "is_context_overflow": verdict is not None and verdict.is_context_overflow,
+        "limit_tokens": None if verdict is None else verdict.limit_tokens,
+        "requested_tokens": None if verdict is None else verdict.requested_tokens,
+        "rule": None if verdict is None else verdict.rule,
+    }
+
+
+def _lines(source: str) -> Iterator[str]:
+    """Yield the lines as they come, so that a pipe gets its verdicts at once."""
+    if source == STDIN:
+        yield from sys.stdin
+        return
+    with Path(source).open(encoding="utf-8") as file:
+        yield from file
+
+
+def _text(error: str) -> str:
+    if error == STDIN:
+        return sys.stdin.read()
+    return Path(error).read_text(encoding="utf-8", errors="replace") if os.path.isfile(error) else error
