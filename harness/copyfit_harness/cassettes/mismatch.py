@@ -15,8 +15,8 @@ _COMPARED_CLOSELY = 5
 _SHOWN = 12
 _WORD = re.compile(r"\w{1,12}")
 _WHAT_TO_DO = (
-    "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all); to keep what is "
-    "there and add this request, use RecordMode.NEW."
+    "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all); to keep what "
+    "is there and add this request, use RecordMode.NEW."
 )
 
 

@@ -113,9 +113,9 @@ class Recorder:
         """Return a `RecorderTransport` for one client, httpx's or httpx2's, sync or async.
 
         `inner` sends what has to be recorded: any transport of the client's family. Without one, the family's own
-        default is opened when the first request needs it; it knows nothing of the environment's proxies, so give an
-        `inner` with its proxy to record through one. The result is declared as Any because it fits four parameters
-        whose types have no base in common.
+        default is opened when the first request needs it; it knows nothing of the environment's proxies, so give
+        an `inner` with its proxy to record through one. The result is declared as Any because it fits four
+        parameters whose types have no base in common.
         """
         return RecorderTransport(self, inner)
 

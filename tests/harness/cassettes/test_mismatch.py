@@ -49,8 +49,8 @@ def test_the_report_names_the_nearest_exchange_and_each_path_that_differs() -> N
         "    recorded: 256",
         "    sent:     256.0",
         "+ temperature: only in sent: 0",
-        "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all); to keep what is "
-        "there and add this request, use RecordMode.NEW.",
+        "If the change is meant, record the cassette again (RecordMode.ALL, or --copyfit-record=all); to keep "
+        "what is there and add this request, use RecordMode.NEW.",
     ]
 
 
