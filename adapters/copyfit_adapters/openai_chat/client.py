@@ -1,32 +1,24 @@
 """The client of every chat completions server."""
 
-import os
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from copyfit.errors import AuthFailed, ProviderError, SettingsError, Unavailable
 from copyfit.shapes.budgets import ModelLimits
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.model_input import ModelInput
-from copyfit.shapes.model_output import Finished, ModelOutput, StreamEvent
-from copyfit_adapters.codec import WireRequest
-from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, HttpSender, Timeouts
+from copyfit.shapes.model_output import ModelOutput, StreamEvent
+from copyfit_adapters.connection import Connection, Home
+from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, Timeouts
 from copyfit_adapters.openai_chat.decode import decode
 from copyfit_adapters.openai_chat.dialect import COMPATIBLE, OPENAI, Dialect
 from copyfit_adapters.openai_chat.encode import PATH, encode
 from copyfit_adapters.openai_chat.stream import ChatStream
-from copyfit_adapters.overflow.refusal import Asked
 
-OPENAI_URL = "https://api.openai.com/v1"
-KEY_VARIABLE = "OPENAI_API_KEY"
-
-_DRAIN_SECONDS = 2.0
-"""How long the end of a finished stream is waited for, so that its connection can be used again."""
+HOME = Home("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY")
 
 
 class OpenAIChatClient:
@@ -48,7 +40,7 @@ class OpenAIChatClient:
         self,
         model: str,
         *,
-        base_url: str = OPENAI_URL,
+        base_url: str = HOME.url,
         api_key: str | SecretStr | None = None,
         http: AsyncHttpClient | None = None,
         limits: ModelLimits | None = None,
@@ -57,29 +49,30 @@ class OpenAIChatClient:
         dialect: Dialect | None = None,
         provider: str = "openai",
     ) -> None:
-        if not _is_address(base_url):
-            shown = "[masked]" if "@" in base_url or "?" in base_url else base_url
-            raise SettingsError(
-                "base_url", shown, "an http or https address, without /chat/completions and without a query"
-            )
-        at_openai = urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname
-        self._url = base_url.rstrip("/")
-        self._key = _key(api_key, at_openai=at_openai, provider=provider, model=model)
-        self._asked = Asked(provider=provider, model=model, secrets=(self._key.get_secret_value(),))
+        self._connection = Connection(
+            model,
+            HOME,
+            path=PATH,
+            base_url=base_url,
+            api_key=api_key,
+            http=http,
+            max_retries=max_retries,
+            timeouts=timeouts,
+            provider=provider,
+        )
         self._limits = limits
-        self._dialect = dialect or (OPENAI if at_openai else COMPATIBLE)
+        self._dialect = dialect or (OPENAI if self._connection.at_home else COMPATIBLE)
         self._fragments: IdentityMemo[bytes] = IdentityMemo()
-        self._sender = HttpSender(self._asked, http=http, max_retries=max_retries, timeouts=timeouts)
 
     @property
     def provider(self) -> str:
         """Who answers, for errors and traces."""
-        return self._asked.provider
+        return self._connection.asked.provider
 
     @property
     def model(self) -> str:
         """Which model answers."""
-        return self._asked.model or ""
+        return self._connection.model
 
     @property
     def limits(self) -> ModelLimits | None:
@@ -96,8 +89,8 @@ class OpenAIChatClient:
 
         """
         request = encode(model_input, self.model, dialect=self._dialect, fragments=self._fragments)
-        reply = await self._sender.post(self._url + request.path, self._headers("application/json"), request.body)
-        return decode(reply.status, reply.body, self._asked)
+        reply = await self._connection.post(request, self._headers())
+        return decode(reply.status, reply.body, self._connection.asked)
 
     async def stream(self, model_input: ModelInput) -> AsyncIterator[StreamEvent]:
         """Send `model_input` and yield the answer as it comes, `Finished` last.
@@ -112,27 +105,14 @@ class OpenAIChatClient:
 
         """
         request = encode(model_input, self.model, stream=True, dialect=self._dialect, fragments=self._fragments)
-        decoder = ChatStream(self._asked)
-        finished: Finished | None = None
-        async with aclosing(self._pieces(request, decoder)) as pieces:
-            async for piece in pieces:
-                for event in decoder.feed(piece):
-                    if isinstance(event, Finished):
-                        finished = event
-                    else:
-                        yield event
-                if finished is not None:
-                    await _drain(pieces)
-                    break
-        if finished is not None:
-            yield finished
-            return
-        for event in decoder.close():
-            yield event
+        decoder = ChatStream(self._connection.asked)
+        async with aclosing(self._connection.events(request, self._headers(), decoder)) as events:
+            async for event in events:
+                yield event
 
     async def aclose(self) -> None:
         """Close the connections that this client opened itself."""
-        await self._sender.aclose()
+        await self._connection.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -143,66 +123,9 @@ class OpenAIChatClient:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return (
-            f"OpenAIChatClient({self.model!r}, provider={self.provider!r}, host={urlsplit(self._url).hostname!r})"
-        )
+        host = self._connection.host
+        return f"OpenAIChatClient({self.model!r}, provider={self.provider!r}, host={host!r})"
 
-    async def _pieces(self, request: WireRequest, decoder: ChatStream) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the answer; a connection that breaks after the first of them is a broken stream."""
-        began = False
-        url, headers = self._url + request.path, self._headers("text/event-stream")
-        async with aclosing(self._sender.stream(url, headers, request.body)) as answer:
-            try:
-                async for piece in answer:
-                    began = True
-                    yield piece
-            except Unavailable as e:
-                if began:
-                    raise decoder.broken() from e
-                raise
-
-    def _headers(self, accept: str) -> dict[str, str]:
-        headers = {"content-type": "application/json", "accept": accept}
-        key = self._key.get_secret_value()
-        return headers | ({"authorization": f"Bearer {key}"} if key else {})
-
-
-def _is_address(base_url: str) -> bool:
-    """Whether `base_url` is an http address to which the path of a request can be added."""
-    try:
-        address = urlsplit(base_url)
-        port = address.port
-    except ValueError:
-        # An IPv6 address without its end, or a port that is no number or too large.
-        return False
-    whole = address.scheme in ("http", "https") and bool(address.hostname) and port != 0
-    return whole and not (address.query or address.fragment or address.path.rstrip("/").endswith(PATH))
-
-
-def _key(given: str | SecretStr | None, *, at_openai: bool, provider: str, model: str) -> SecretStr:
-    if given is None and at_openai:
-        given = os.environ.get(KEY_VARIABLE)
-    if given is None:
-        way = f"set {KEY_VARIABLE}" if at_openai else f"{KEY_VARIABLE} is sent to OpenAI's own address alone"
-        raise AuthFailed(
-            f"There is no API key for {provider}: {way}; pass api_key, or '' for a server that takes none.",
-            provider=provider,
-            model=model,
-        )
-    key = (given.get_secret_value() if isinstance(given, SecretStr) else given).strip()
-    if not (key.isascii() and key.isprintable()):
-        raise AuthFailed(
-            f"The API key of {provider} holds characters that no HTTP header can carry; copy it again.",
-            provider=provider,
-            model=model,
-        )
-    return SecretStr(key)
-
-
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read what follows the end of the answer: nothing, but a server closes its side only after it."""
-    import anyio
-
-    with suppress(ProviderError), anyio.move_on_after(_DRAIN_SECONDS):
-        async for _ in pieces:
-            pass
+    def _headers(self) -> dict[str, str]:
+        key = self._connection.key.get_secret_value()
+        return {"authorization": f"Bearer {key}"} if key else {}

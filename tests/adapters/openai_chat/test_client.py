@@ -110,7 +110,7 @@ async def test_stream_yields_the_pieces_and_finished_last(family: Any) -> None:
 async def test_a_server_that_lingers_after_the_end_does_not_hold_the_answer_back(
     family: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("copyfit_adapters.openai_chat.client._DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("copyfit_adapters.connection._DRAIN_SECONDS", 0.01)
     body = pieces(family, *FRAMES, then=anyio.sleep_forever)
     with anyio.fail_after(5):
         events = await collect(Server(family, lambda: family.Response(200, stream=body)).client())
@@ -213,7 +213,8 @@ def test_the_key_is_in_no_representation(given: str | SecretStr) -> None:
     client = OpenAIChatClient("m1", api_key=given)
     assert repr(client) == "OpenAIChatClient('m1', provider='openai', host='api.openai.com')"
     assert KEY not in repr(vars(client))
-    assert KEY not in repr(vars(client._sender))
+    assert KEY not in repr(vars(client._connection))
+    assert KEY not in repr(vars(client._connection._sender))
 
 
 @pytest.mark.anyio
