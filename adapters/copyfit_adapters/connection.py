@@ -1,34 +1,22 @@
-"""One model at one address: the address and the key checked, requests sent, streams read to their end.
+"""One model at one address: the address checked, requests sent, streams read to their end.
 
 What every protocol's client needs and no protocol decides.
 """
 
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
-from copyfit.errors import AuthFailed, ProviderError, SettingsError, StreamBroken, Unavailable
+from copyfit.errors import ProviderError, SettingsError, StreamBroken, Unavailable
 from copyfit.shapes.model_output import Finished, StreamEvent
-from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.auth import Auth
+from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.http import AsyncHttpClient, HttpReply, HttpSender, Timeouts
 from copyfit_adapters.overflow.refusal import Asked
 
 _DRAIN_SECONDS = 2.0
 """How long the end of a finished stream is waited for, so that its connection can be used again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """The company whose protocol it is: its name, its own address, and the variable that holds a key for it."""
-
-    name: str
-    url: str
-    key_variable: str
 
 
 class StreamDecoder(Protocol):
@@ -48,41 +36,21 @@ class StreamDecoder(Protocol):
 
 
 class Connection:
-    """Sends the requests of one protocol for one model to `base_url`.
-
-    Without `api_key`, the key for the home's own address comes from the home's variable; it is never sent to
-    another address, which needs a key of its own, or ``""`` when the server takes none. `path` is what requests
-    add to the address.
-
-    Raises:
-        AuthFailed: there is no key, or one that no header can carry.
-        SettingsError: `base_url` is no http address, or one to which no path can be added.
-
-    """
+    """Sends requests to `base_url`, each with what `auth` gives it; `asked` says who answers, for errors."""
 
     def __init__(
         self,
-        model: str,
-        home: Home,
-        *,
-        path: str,
         base_url: str,
-        api_key: str | SecretStr | None,
+        *,
+        auth: Auth,
+        asked: Asked,
         http: AsyncHttpClient | None,
         max_retries: int,
         timeouts: Timeouts | None,
-        provider: str,
     ) -> None:
-        if not _is_address(base_url, path):
-            shown = "[masked]" if "@" in base_url or "?" in base_url else base_url
-            raise SettingsError("base_url", shown, f"an http or https address, without {path} and without a query")
-        self.host = urlsplit(base_url).hostname
-        self.at_home = self.host == urlsplit(home.url).hostname
-        self.key = _key(api_key, home, at_home=self.at_home, provider=provider, model=model)
-        self.model = model
-        self.asked = Asked(provider=provider, model=model, secrets=(self.key.get_secret_value(),))
         self._url = base_url.rstrip("/")
-        self._sender = HttpSender(self.asked, http=http, max_retries=max_retries, timeouts=timeouts)
+        self._auth = auth
+        self._sender = HttpSender(asked, http=http, max_retries=max_retries, timeouts=timeouts)
 
     async def post(self, request: WireRequest, headers: Mapping[str, str]) -> HttpReply:
         """Send `request` with the protocol's `headers` and return the whole answer.
@@ -92,14 +60,17 @@ class Connection:
             ProviderError: any other failure.
 
         """
+        url = self._url + request.path
         return await self._sender.post(
-            self._url + request.path, _accepting("application/json", headers), request.body
+            url, await self._headers(url, request, "application/json", headers), request.body
         )
 
     async def events(
         self, request: WireRequest, headers: Mapping[str, str], decoder: StreamDecoder
     ) -> AsyncGenerator[StreamEvent, None]:
         """Send `request` and yield what `decoder` reads in the answer, `Finished` last.
+
+        The `headers` say what kind of stream is accepted.
 
         Leaving the iteration early closes the response.
 
@@ -135,8 +106,9 @@ class Connection:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of the answer; a connection that breaks after the first of them is a broken stream."""
         began = False
-        accepting = _accepting("text/event-stream", headers)
-        async with aclosing(self._sender.stream(self._url + request.path, accepting, request.body)) as answer:
+        url = self._url + request.path
+        whole = await self._headers(url, request, "text/event-stream", headers)
+        async with aclosing(self._sender.stream(url, whole, request.body)) as answer:
             try:
                 async for piece in answer:
                     began = True
@@ -146,13 +118,26 @@ class Connection:
                     raise decoder.broken() from e
                 raise
 
+    async def _headers(
+        self, url: str, request: WireRequest, accept: str, headers: Mapping[str, str]
+    ) -> dict[str, str]:
+        kinds = {"content-type": "application/json", "accept": accept, **headers}
+        return kinds | dict(await self._auth.headers(url, request.body))
 
-def _accepting(kind: str, headers: Mapping[str, str]) -> dict[str, str]:
-    return {"content-type": "application/json", "accept": kind, **headers}
+
+def check_address(base_url: str, path: str) -> None:
+    """Check that `base_url` is an http address to which `path` can be added.
+
+    Raises:
+        SettingsError: it is none; the error shows it unless it may hold a secret.
+
+    """
+    if not _is_address(base_url, path):
+        shown = "[masked]" if "@" in base_url or "?" in base_url else base_url
+        raise SettingsError("base_url", shown, f"an http or https address, without {path} and without a query")
 
 
 def _is_address(base_url: str, path: str) -> bool:
-    """Whether `base_url` is an http address to which `path` can be added."""
     try:
         address = urlsplit(base_url)
         port = address.port
@@ -161,27 +146,6 @@ def _is_address(base_url: str, path: str) -> bool:
         return False
     whole = address.scheme in ("http", "https") and bool(address.hostname) and port != 0
     return whole and not (address.query or address.fragment or address.path.rstrip("/").endswith(path))
-
-
-def _key(given: str | SecretStr | None, home: Home, *, at_home: bool, provider: str, model: str) -> SecretStr:
-    if given is None and at_home:
-        given = os.environ.get(home.key_variable)
-    if given is None:
-        variable = home.key_variable
-        way = f"set {variable}" if at_home else f"{variable} is sent to {home.name}'s own address alone"
-        raise AuthFailed(
-            f"There is no API key for {provider}: {way}; pass api_key, or '' for a server that takes none.",
-            provider=provider,
-            model=model,
-        )
-    key = (given.get_secret_value() if isinstance(given, SecretStr) else given).strip()
-    if not (key.isascii() and key.isprintable()):
-        raise AuthFailed(
-            f"The API key of {provider} holds characters that no HTTP header can carry; copy it again.",
-            provider=provider,
-            model=model,
-        )
-    return SecretStr(key)
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:

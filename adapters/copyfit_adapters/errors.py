@@ -3,6 +3,7 @@
 CopyfitError
     UnreadableRequest           a request body that is not what its protocol says
     OversizedEvent              a stream that never ends its line or event
+    BrokenFrame                 a binary event stream whose frame is damaged or cut off
     ProviderError (copyfit)
         BadRequest (copyfit)
             UnencodableInput    a model input that the protocol has no form for; nothing was sent
@@ -24,11 +25,28 @@ class UnreadableRequest(CopyfitError):
 
 
 class OversizedEvent(CopyfitError):
-    """A server-sent event grew past `limit` bytes without ending."""
+    """A line or an event of a stream grew past `limit` bytes without ending."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"A server-sent event grew past {limit} bytes without ending; this is no event stream.")
+        super().__init__(
+            f"A line or event of the stream grew past {limit} bytes without ending; "
+            "check that the address answers in the protocol that was asked for."
+        )
         self.limit = limit
+
+
+class BrokenFrame(CopyfitError):
+    """A frame of an `application/vnd.amazon.eventstream` body cannot be read; nothing after it can be, either.
+
+    `reason` says why; `offset` is where the frame begins, in bytes from the beginning of the stream.
+    """
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(
+            f"The event stream's frame at byte {offset} cannot be read: {reason}. Send the request again."
+        )
+        self.reason = reason
+        self.offset = offset
 
 
 class UnencodableInput(BadRequest):

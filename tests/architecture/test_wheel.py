@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = {"litellm", "tokenizers", "harness", "bedrock", "vertex", "otel", "local", "all"}
+EXTRAS = {"conformance", "litellm", "tokenizers", "harness", "bedrock", "vertex", "otel", "local", "all"}
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,7 @@ class Loop:
         self._selected = await self._mode.select(request(history, len(self._costs) + 1))
         assembled = time.process_time_ns()
         if self._encodes:
-            self.body = encode(self._selected.model_input, MODEL, fragments=self._fragments).body
+            self.body = encode(self._selected.model_input, MODEL, known=self._fragments).body
         encoded = time.process_time_ns()
         self._history = self._selected.history
         counting = self._estimator.spent
@@ -191,7 +191,7 @@ async def memory(size: int, make_steps: MakeSteps) -> tuple[int, int, int]:
         selected = await mode.select(request(Transcript(messages), 1))
         gc.collect()
         assembled, _ = tracemalloc.get_traced_memory()
-        encode(selected.model_input, MODEL, fragments=fragments)
+        encode(selected.model_input, MODEL, known=fragments)
         encoded, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

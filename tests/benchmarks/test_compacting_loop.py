@@ -60,7 +60,7 @@ async def test_a_run_far_longer_than_the_window(
             TurnRequest(context_id="bench", scope=Scope.MAIN, turn=turn, history=history, budgets=WINDOW)
         )
         assembled = time.process_time_ns()
-        encode(selected.model_input, "bench", fragments=fragments)
+        encode(selected.model_input, "bench", known=fragments)
         encoded = time.process_time_ns()
         history = selected.history
         assembling.append((assembled - began) / 1e6)

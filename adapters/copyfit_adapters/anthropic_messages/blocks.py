@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.messages import FilePart, ImagePart, TextPart, ThinkingPart, ToolCall, ToolMessage
-from copyfit_adapters.anthropic_messages.arguments import as_arguments
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL, as_extra, without
-from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
+from copyfit_adapters.codec.json_text import as_arguments
+from copyfit_adapters.codec.reading import DATA_URL, Reader, without
 
 ContentPart = TextPart | ImagePart | FilePart
 Block = ContentPart | ThinkingPart | ToolCall | ToolMessage
 
-DATA_URL = re.compile(r"data:([^;,]+);base64,([^:]*)")
-"""A URL that holds base64 data and names its media type."""
+READER = Reader(PROTOCOL)
 
 
 def read_block(block: Any, where: str) -> Block:
@@ -29,14 +28,12 @@ def read_block(block: Any, where: str) -> Block:
         UnreadableRequest: it is not an object with a type.
 
     """
-    fields = as_object(block, where)
-    kind = fields.get("type")
-    if not isinstance(kind, str):
-        raise UnreadableRequest(PROTOCOL, f"{where}.type", "is not text")
+    fields = READER.object(block, where)
+    kind = READER.text(fields.get("type"), f"{where}.type")
     read: Block | None = None
     match kind:
         case "text" if isinstance(fields.get("text"), str):
-            read = TextPart(text=fields["text"], extra=as_extra(without(fields, "type", "text")))
+            read = TextPart(text=fields["text"], extra=READER.extra(without(fields, "type", "text")))
         case "image":
             read = _read_image(fields)
         case "document":
@@ -69,20 +66,8 @@ def read_content(content: Any, where: str) -> str | tuple[ContentPart, ...]:
 def carried(fields: Mapping[str, Any]) -> TextPart:
     """Return the text part whose extra holds a block that has no shape."""
     if fields["type"] != "text" and fields.get("text") and isinstance(fields["text"], str):
-        return TextPart(text=fields["text"], extra=as_extra(without(fields, "text")))
-    return TextPart(text="", extra=as_extra(fields))
-
-
-def as_object(value: Any, where: str) -> dict[str, Any]:
-    """Return `value` if it is a JSON object.
-
-    Raises:
-        UnreadableRequest: it is something else.
-
-    """
-    if not isinstance(value, dict):
-        raise UnreadableRequest(PROTOCOL, where, "is not an object")
-    return value
+        return TextPart(text=fields["text"], extra=READER.extra(without(fields, "text")))
+    return TextPart(text="", extra=READER.extra(fields))
 
 
 def as_list(value: Any, where: str) -> list[Any]:
@@ -94,13 +79,11 @@ def as_list(value: Any, where: str) -> list[Any]:
     """
     if value is None:
         return []
-    if not isinstance(value, list):
-        raise UnreadableRequest(PROTOCOL, where, "is neither text nor a list of blocks")
-    return value
+    return READER.list(value, where)
 
 
 def _read_image(fields: dict[str, Any]) -> ImagePart | None:
-    extra = as_extra(without(fields, "type", "source"))
+    extra = READER.extra(without(fields, "type", "source"))
     match _source(fields):
         case ("base64", {"media_type": str(media_type), "data": str(data)}, 2):
             return ImagePart(media_type=media_type, data=data, extra=extra)
@@ -125,7 +108,7 @@ def _read_document(fields: dict[str, Any]) -> FilePart | None:
             given = {"file_id": file_id}
         case _:
             return None
-    return FilePart(**given, filename=title, extra=as_extra(without(fields, "type", "source", "title")))
+    return FilePart(**given, filename=title, extra=READER.extra(without(fields, "type", "source", "title")))
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -154,7 +137,7 @@ def _read_call(fields: dict[str, Any]) -> ToolCall | None:
     if not (isinstance(call_id, str) and isinstance(name, str) and arguments is not None):
         return None
     rest = without(fields, "type", "id", "name", "input")
-    return ToolCall(id=call_id, name=name, arguments=arguments, extra=as_extra(rest))
+    return ToolCall(id=call_id, name=name, arguments=arguments, extra=READER.extra(rest))
 
 
 def _read_result(fields: dict[str, Any], where: str) -> ToolMessage | None:
@@ -165,5 +148,5 @@ def _read_result(fields: dict[str, Any], where: str) -> ToolMessage | None:
         call_id=call_id,
         content=read_content(fields.get("content"), f"{where}.content"),
         is_error=bool(is_error),
-        extra=as_extra(without(fields, "type", "tool_use_id", "content", "is_error")),
+        extra=READER.extra(without(fields, "type", "tool_use_id", "content", "is_error")),
     )

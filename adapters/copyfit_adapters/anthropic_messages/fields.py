@@ -3,15 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from copyfit.shapes.model_input import ModelSettings
+from copyfit.shapes.model_input import ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.anthropic_messages.dialect import as_extra, without
+from copyfit_adapters.anthropic_messages.blocks import READER
+from copyfit_adapters.codec.reading import positive, real, texts, without
 
 OUTSIDE_INPUT = frozenset({"model", "messages", "stream"})
 """Fields that are no settings: who answers, what is said, and how the answer travels."""
-
-_EXACT_INTEGERS = 2**53
-"""Up to here every integer is also a float (IEEE 754), so that reading one as a temperature changes nothing."""
 
 
 def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[ToolSpec, ...]]:
@@ -37,11 +35,15 @@ def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[Tool
         if value is not None:
             settings[name] = value
             del given[wire]
+    schema, rest = _read_format(given.get("output_config"))
+    if schema is not None:
+        settings["response_schema"] = schema
+        given = without(given, "output_config") | ({"output_config": rest} if rest else {})
     choice = _read_choice(given.get("tool_choice"))
     if choice is not None:
         settings |= choice
         del given["tool_choice"]
-    return system or "", ModelSettings(**settings, extra=as_extra(given)), tools or ()
+    return system or "", ModelSettings(**settings, extra=READER.extra(given)), tools or ()
 
 
 def read_tool(tool: Any) -> ToolSpec | None:
@@ -55,7 +57,7 @@ def read_tool(tool: Any) -> ToolSpec | None:
         return None
     if not isinstance(strict, bool | None):
         return None
-    extra = as_extra(without(fields, *_TOOL_FIELDS))
+    extra = READER.extra(without(fields, *_TOOL_FIELDS))
     return ToolSpec(name=name, description=description, parameters=schema, strict=strict, extra=extra)
 
 
@@ -77,6 +79,13 @@ def _read_tools(value: Any) -> tuple[ToolSpec, ...] | None:
     return tools if len(tools) == len(value) else None
 
 
+def _read_format(value: Any) -> tuple[ResponseSchema | None, dict[str, Any]]:
+    match value:
+        case {"format": {"type": "json_schema", "schema": dict(schema), **facts}} if not facts:
+            return ResponseSchema(json_schema=schema), without(value, "format")
+    return None, {}
+
+
 def _read_choice(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
@@ -94,26 +103,11 @@ def _read_choice(value: Any) -> dict[str, Any] | None:
     return None
 
 
-def _positive(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _real(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if isinstance(value, float) or abs(value) <= _EXACT_INTEGERS else None
-
-
-def _stops(value: Any) -> tuple[str, ...] | None:
-    is_texts = isinstance(value, list) and all(isinstance(stop, str) for stop in value)
-    return tuple(value) if is_texts else None
-
-
 _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "max_tokens": ("max_output_tokens", _positive),
-    "temperature": ("temperature", _real),
-    "top_p": ("top_p", _real),
-    "stop_sequences": ("stop", _stops),
+    "max_tokens": ("max_output_tokens", positive),
+    "temperature": ("temperature", real),
+    "top_p": ("top_p", real),
+    "stop_sequences": ("stop", texts),
 }
 """Each field's name in the settings and its reader, which returns None for what has no place there."""
 _MODELLED = frozenset({"system", "tools", "tool_choice", *_READERS})

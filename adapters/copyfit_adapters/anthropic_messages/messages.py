@@ -11,15 +11,15 @@ from typing import Any
 
 from copyfit.shapes.messages import AssistantMessage, AssistantPart, ToolMessage, UserMessage
 from copyfit_adapters.anthropic_messages.blocks import (
+    READER,
     ContentPart,
     as_list,
-    as_object,
     carried,
     read_block,
     read_content,
 )
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL, as_extra, without
-from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
+from copyfit_adapters.codec.reading import without
 
 AROUND = "message"
 """In a tool message's extra: the fields of the message around its result, where those of the result stand."""
@@ -34,17 +34,15 @@ def read_message(message: Any, where: str) -> list[UserMessage | AssistantMessag
         UnreadableRequest: it is no message: not an object, no role, or content that is neither text nor blocks.
 
     """
-    fields = as_object(message, where)
-    role, content = fields.get("role"), fields.get("content")
-    if not isinstance(role, str):
-        raise UnreadableRequest(PROTOCOL, f"{where}.role", "is not text")
+    fields = READER.object(message, where)
+    role, content = READER.text(fields.get("role"), f"{where}.role"), fields.get("content")
     rest = without(fields, "role", "content")
     if role == "assistant":
         return [read_assistant(fields, where)]
     if role != "user" or isinstance(content, str):
         marker = {} if role == "user" else {"role": role}
         read = read_content(content, f"{where}.content")
-        return [UserMessage(content=read, extra=as_extra(marker | rest))]
+        return [UserMessage(content=read, extra=READER.extra(marker | rest))]
     return _read_user(as_list(content, f"{where}.content"), rest, where)
 
 
@@ -55,7 +53,7 @@ def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
         UnreadableRequest: the content is neither text nor blocks.
 
     """
-    content, extra = fields.get("content"), as_extra(without(fields, "role", "content"))
+    content, extra = fields.get("content"), READER.extra(without(fields, "role", "content"))
     if isinstance(content, str):
         return AssistantMessage(content=content, extra=extra)
     parts: list[AssistantPart] = []
@@ -85,5 +83,5 @@ def _read_user(
         first = read[0]
         own = dict(first.extra.get(PROTOCOL, {}))
         added = own | {AROUND: rest} if isinstance(first, ToolMessage) else rest
-        read[0] = first.model_copy(update={"extra": as_extra(added)})
+        read[0] = first.model_copy(update={"extra": READER.extra(added)})
     return read

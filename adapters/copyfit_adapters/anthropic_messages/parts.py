@@ -5,7 +5,7 @@ An empty text is no block, for the API refuses one; nor is reasoning of another 
 
 import binascii
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.messages import (
@@ -18,11 +18,14 @@ from copyfit.shapes.messages import (
     ToolCall,
     ToolMessage,
 )
-from copyfit_adapters.anthropic_messages.arguments import as_input
-from copyfit_adapters.anthropic_messages.blocks import DATA_URL, read_block
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL, without
+from copyfit_adapters.anthropic_messages.blocks import read_block
+from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
 from copyfit_adapters.anthropic_messages.messages import AROUND
-from copyfit_adapters.errors import UnencodableInput
+from copyfit_adapters.codec.json_text import as_object
+from copyfit_adapters.codec.reading import DATA_URL, without
+from copyfit_adapters.codec.writing import Writer
+
+WRITER = Writer(PROTOCOL)
 
 
 def encode_blocks(message: Message, where: str) -> list[dict[str, Any]]:
@@ -38,27 +41,7 @@ def encode_blocks(message: Message, where: str) -> list[dict[str, Any]]:
     fields: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
     if message.is_error:
         fields["is_error"] = True
-    return [_block(fields, without(message.extra.get(PROTOCOL, {}), AROUND), where)]
-
-
-def with_extra(
-    fields: dict[str, Any], own: Mapping[str, Any] | None, read: Callable[[Any], Any], where: str
-) -> dict[str, Any]:
-    """Return `fields` with the protocol's `own` extra, checked by reading both back.
-
-    Raises:
-        UnencodableInput: a field of the extra has a place of its own in the input.
-
-    """
-    if not own:
-        return fields
-    clash = sorted(fields.keys() & own.keys())
-    if not clash:
-        merged = fields | dict(own)
-        if read(merged) == read(fields).model_copy(update={"extra": {PROTOCOL: dict(own)}}):
-            return merged
-    named = ", ".join(clash or sorted(own))
-    raise UnencodableInput(PROTOCOL, where, f"its extra fields ({named}) have a place of their own in the input")
+    return [_block(fields, without(WRITER.own(message.extra), AROUND), where)]
 
 
 def _blocks(parts: tuple[Part, ...], where: str) -> list[dict[str, Any]]:
@@ -79,17 +62,17 @@ def _part(part: Part, where: str) -> dict[str, Any] | None:
             if part.filename is not None:
                 fields["title"] = part.filename
         case ToolCall():
-            given = as_input(part.arguments)
+            given = as_object(part.arguments)
             fields = {"type": "tool_use", "id": part.id, "name": part.name, "input": given}
-    return _block(fields, part.extra.get(PROTOCOL), where)
+    return _block(fields, WRITER.own(part.extra), where)
 
 
-def _block(fields: dict[str, Any], own: Mapping[str, Any] | None, where: str) -> dict[str, Any]:
-    return with_extra(fields, own, lambda merged: read_block(merged, where), where)
+def _block(fields: dict[str, Any], own: Mapping[str, Any], where: str) -> dict[str, Any]:
+    return WRITER.with_extra(fields, own, lambda merged: read_block(merged, where), where)
 
 
 def _text(part: TextPart, where: str) -> dict[str, Any] | None:
-    own = part.extra.get(PROTOCOL, {})
+    own = WRITER.own(part.extra)
     if "type" not in own:
         if not part.text and not own:
             return None
@@ -97,7 +80,7 @@ def _text(part: TextPart, where: str) -> dict[str, Any] | None:
     fields = dict(own) | ({"text": part.text} if part.text else {})
     carries = isinstance(own["type"], str) and not ("text" in own and part.text)
     if not carries or read_block(fields, where) != TextPart(text=part.text, extra={PROTOCOL: own}):
-        raise UnencodableInput(PROTOCOL, where, "its extra 'type' makes it another part than a text")
+        raise WRITER.refused(where, "its extra 'type' makes it another part than a text")
     return fields
 
 
@@ -107,19 +90,19 @@ def _thinking(part: ThinkingPart, where: str) -> dict[str, Any]:
         sealed = {} if part.signature is None else {"signature": part.signature}
         fields = fields | {"type": "thinking", "thinking": part.text} | sealed
     if read_block(fields, where) != part:
-        raise UnencodableInput(PROTOCOL, where, "what is opaque in this reasoning is not what the protocol sent")
+        raise WRITER.refused(where, "what is opaque in this reasoning is not what the protocol sent")
     return fields
 
 
 def _image_source(part: ImagePart, where: str) -> dict[str, str]:
     if (part.url is None) == (part.data is None):
-        raise UnencodableInput(PROTOCOL, where, "an image has either a url or data")
+        raise WRITER.refused(where, "an image has either a url or data")
     return _url_source(part.url) if part.url is not None else _data_source(part.data, part.media_type, where)
 
 
 def _file_source(part: FilePart, where: str) -> dict[str, str]:
     if [part.file_id, part.url, part.data].count(None) != 2:
-        raise UnencodableInput(PROTOCOL, where, "a file has either a file_id, a url or data")
+        raise WRITER.refused(where, "a file has either a file_id, a url or data")
     if part.file_id is not None:
         return {"type": "file", "file_id": part.file_id}
     source = _url_source(part.url) if part.url is not None else _data_source(part.data, part.media_type, where)
@@ -136,7 +119,7 @@ def _url_source(url: str) -> dict[str, str]:
 
 def _data_source(data: str | None, media_type: str | None, where: str) -> dict[str, str]:
     if data is None or media_type is None:
-        raise UnencodableInput(PROTOCOL, where, "what is given as data needs its media type")
+        raise WRITER.refused(where, "what is given as data needs its media type")
     return {"type": "base64", "media_type": media_type, "data": data}
 
 

@@ -5,16 +5,10 @@ nobody has heard of yet. What is not part of a model input is left out: the mode
 streamed.
 """
 
-import json
-from typing import Any
-
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.anthropic_messages.arguments import finite
-from copyfit_adapters.anthropic_messages.blocks import as_object
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
+from copyfit_adapters.anthropic_messages.blocks import READER
 from copyfit_adapters.anthropic_messages.fields import read_fields
 from copyfit_adapters.anthropic_messages.messages import read_message
-from copyfit_adapters.errors import UnreadableRequest
 
 
 def readback(body: bytes) -> ModelInput:
@@ -24,10 +18,8 @@ def readback(body: bytes) -> ModelInput:
         UnreadableRequest: the body is not a messages request; it names the JSON path.
 
     """
-    request = as_object(_parsed(body), "$")
-    messages = request.get("messages")
-    if not isinstance(messages, list):
-        raise UnreadableRequest(PROTOCOL, "$.messages", "is not a list")
+    request = READER.request(body)
+    messages = READER.list(request.get("messages"), "$.messages")
     system, settings, tools = read_fields(request)
     read = [read_message(message, f"$.messages[{index}]") for index, message in enumerate(messages)]
     return ModelInput(
@@ -36,10 +28,3 @@ def readback(body: bytes) -> ModelInput:
         tools=tools,
         settings=settings,
     )
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        return json.loads(body.decode(), parse_constant=finite, parse_float=finite)
-    except (ValueError, RecursionError) as e:
-        raise UnreadableRequest(PROTOCOL, "the body", "is not JSON in UTF-8") from e

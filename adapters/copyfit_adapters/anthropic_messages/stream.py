@@ -5,123 +5,49 @@ the same code, so that both ways give the same output. Only a call's arguments k
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from copyfit.errors import MalformedReply, ProviderError, StreamBroken
-from copyfit.shapes.model_output import Finished, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from copyfit_adapters.anthropic_messages.arguments import ExactJson
-from copyfit_adapters.anthropic_messages.decode import SOMEONE, decode, is_error, malformed, read_reply
-from copyfit_adapters.codec import join_surrogates
-from copyfit_adapters.errors import OversizedEvent
-from copyfit_adapters.overflow.evidence import lift
-from copyfit_adapters.overflow.judge import judge
-from copyfit_adapters.overflow.refusal import Asked, refusal
-from copyfit_adapters.sse import MAX_EVENT_BYTES, SseEvent, SseParser
+from copyfit.shapes.model_output import ModelOutput, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
+from copyfit_adapters.answers.framing import SseFraming
+from copyfit_adapters.answers.stream import AnswerStream
+from copyfit_adapters.anthropic_messages.decode import REPLIES, SOMEONE, decode, is_error, read_reply
+from copyfit_adapters.codec.json_text import ExactJson, join_surrogates
+from copyfit_adapters.overflow.refusal import Asked
 
-_STREAM_BEGINS = (b"data", b"event", b"id", b"retry", b":", b"\xef\xbb\xbf")
-"""How the bytes of an event stream begin; anything else is an answer that is no stream after all."""
 _LISTED = {"citation": "citations"}
 """Fields of a delta that are one more entry of a list in the block."""
 
 
-class MessagesStream:
+class MessagesStream(AnswerStream):
     """Decodes one streamed answer; feed it bytes cut anywhere, then close it.
 
     `asked` says who was asked, for errors.
     """
 
     def __init__(self, asked: Asked = SOMEONE) -> None:
-        self._asked = asked
-        self._sse = SseParser()
-        self._head = bytearray()
-        self._began = False
-        self._finished = False
+        super().__init__(asked, REPLIES, SseFraming())
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, _Block] = {}
         self._unknown: list[Any] = []
-        self._arrived: list[str] = []
 
-    @property
-    def arrived(self) -> str:
-        """The answer's text that has come so far."""
-        return "".join(self._arrived)
+    def _complete(self) -> bool:
+        return bool(self._message.get("stop_reason"))
 
-    def feed(self, data: bytes) -> Iterator[StreamEvent]:
-        """Take the next bytes and yield the events that they complete, in order.
+    def _output(self) -> ModelOutput:
+        content = [self._blocks[index].whole() for index in sorted(self._blocks)]
+        unknown = {"events": self._unknown} if self._unknown else {}
+        return read_reply(self._message | {"content": content} | unknown, self._asked)
 
-        Iterate it to the end: what came before an error is given out before the error is raised.
+    def _whole(self, body: bytes) -> ModelOutput:
+        return decode(200, body, self._asked)
 
-        Raises:
-            ContextOverflow: the server says in mid-stream that the context is full.
-            ProviderError: it says another error, or what it sends is no message.
+    def _is_error(self, chunk: Mapping[str, Any]) -> bool:
+        # An event with a type of its own is none, for a delta need not have content.
+        return is_error(chunk) if chunk.get("type", "error") == "error" else bool(chunk.get("error"))
 
-        """
-        if not self._began and len(self._head) < MAX_EVENT_BYTES:
-            self._head += data
-        try:
-            arrived = self._sse.feed(data)
-        except OversizedEvent as e:
-            raise malformed("sends an event without end", self._asked) from e
-        for piece in arrived:
-            yield from self._take(piece)
-
-    def close(self) -> Iterator[StreamEvent]:
-        """Yield the last events when the stream has ended, `Finished` among them if it was not given out before.
-
-        Raises:
-            StreamBroken: the stream ended before the answer did.
-            ContextOverflow: what came was an error instead of a stream, and says that the input is too long.
-            ProviderError: as `feed`.
-
-        """
-        for piece in self._sse.close():
-            try:
-                yield from self._take(piece)
-            except MalformedReply as e:
-                raise self.broken() from e
-        if self._finished:
-            return
-        whole = bytes(self._head).strip()
-        if whole and not _begins_a_stream(whole):
-            self._finished = True
-            yield Finished(decode(200, whole, self._asked))
-        elif self._message.get("stop_reason"):
-            yield self._finish()
-        else:
-            raise self.broken()
-
-    def broken(self) -> StreamBroken:
-        """Return the error for a stream that ended here."""
-        return StreamBroken(
-            f"The stream of {self._asked.provider} broke off in the answer, after {len(self.arrived)} characters; "
-            "send the request again.",
-            arrived=self.arrived,
-            provider=self._asked.provider,
-            model=self._asked.model,
-            retryable=True,
-        )
-
-    def _take(self, event: SseEvent) -> list[StreamEvent]:
-        self._began = True
-        self._head.clear()
-        if self._finished or not event.data.strip() or event.data.strip() == "[DONE]":
-            return []
-        try:
-            chunk = json.loads(event.data)
-        except (ValueError, RecursionError) as e:
-            refused = self._refused(event, certain=event.type == "error")
-            raise refused or malformed("sends an event that is not JSON", self._asked) from e
-        if event.type == "error" or isinstance(chunk, list) or (isinstance(chunk, dict) and _is_error(chunk)):
-            raise self._refused(event, certain=True) or malformed("sends an error that says nothing", self._asked)
-        if not isinstance(chunk, dict):
-            raise malformed("sends an event that is no object", self._asked)
-        events = self._add(chunk.get("type") or event.type, chunk)
-        self._arrived += [event.text for event in events if isinstance(event, TextDelta)]
-        return events
-
-    def _add(self, kind: Any, chunk: Mapping[str, Any]) -> list[StreamEvent]:
-        match kind:
+    def _add(self, kind: str, chunk: dict[str, Any]) -> list[StreamEvent]:
+        match chunk.get("type") or kind:
             case "message_start":
                 self._message |= self._object(chunk, "message")
             case "content_block_start":
@@ -129,7 +55,7 @@ class MessagesStream:
             case "content_block_delta":
                 block = self._blocks.get(self._index(chunk))
                 if block is None:
-                    raise malformed("goes on with a block that never began", self._asked)
+                    raise self._malformed("goes on with a block that never began")
                 return block.add(self._object(chunk, "delta"))
             case "message_delta":
                 self._update(chunk)
@@ -156,31 +82,11 @@ class MessagesStream:
             counts = {name: value for name, value in usage.items() if value is not None}
             self._message["usage"] = (known if isinstance(known, dict) else {}) | counts
 
-    def _finish(self) -> Finished:
-        self._finished = True
-        content = [self._blocks[index].whole() for index in sorted(self._blocks)]
-        unknown = {"events": self._unknown} if self._unknown else {}
-        return Finished(read_reply(self._message | {"content": content} | unknown, self._asked))
-
     def _index(self, chunk: Mapping[str, Any]) -> int:
         index = chunk.get("index")
         if not isinstance(index, int):
-            raise malformed("sends a block without a number", self._asked)
+            raise self._malformed("sends a block without a number")
         return index
-
-    def _object(self, chunk: Mapping[str, Any], name: str) -> dict[str, Any]:
-        value = chunk.get(name)
-        if not isinstance(value, dict):
-            raise malformed(f"sends an event without its {name}", self._asked)
-        return value
-
-    def _refused(self, event: SseEvent, *, certain: bool) -> ProviderError | None:
-        """Return the error that `event` stands for; unless it is `certain` to be one, it has to be an overflow."""
-        evidence = lift(None, event.data, in_stream=True)
-        verdict = judge(evidence)
-        if not evidence.message or not (certain or verdict.is_context_overflow):
-            return None
-        return refusal(evidence, self._asked, verdict=verdict)
 
 
 class _Block:
@@ -243,16 +149,6 @@ class _Block:
         if self._fields.get("type") == "thinking" and isinstance(thinking, str) and thinking:
             return [ThinkingDelta(thinking)]
         return []
-
-
-def _begins_a_stream(head: bytes) -> bool:
-    """Whether `head`, which may be less than a word, is the beginning of an event stream."""
-    return any(head.startswith(word) or word.startswith(head) for word in _STREAM_BEGINS)
-
-
-def _is_error(chunk: Mapping[str, Any]) -> bool:
-    """Whether an event is an error: one with a type of its own is not, for a delta need not have content."""
-    return is_error(chunk) if "type" not in chunk or chunk["type"] == "error" else bool(chunk.get("error"))
 
 
 def _parsed(text: str) -> Any:

@@ -1,34 +1,26 @@
 """The client of every chat completions server."""
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from types import TracebackType
-from typing import Self
+from typing import Unpack
 
-from pydantic import SecretStr
-
-from copyfit.shapes.budgets import ModelLimits
-from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.model_input import ModelInput
-from copyfit.shapes.model_output import ModelOutput, StreamEvent
-from copyfit_adapters.connection import Connection, Home
-from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, Timeouts
+from copyfit.shapes.model_output import ModelOutput
+from copyfit_adapters.auth import Home
+from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.openai_chat.decode import decode
 from copyfit_adapters.openai_chat.dialect import COMPATIBLE, OPENAI, Dialect
 from copyfit_adapters.openai_chat.encode import PATH, encode
 from copyfit_adapters.openai_chat.stream import ChatStream
+from copyfit_adapters.protocol_client import ClientOptions, ProtocolClient
 
-HOME = Home("OpenAI", "https://api.openai.com/v1", "OPENAI_API_KEY")
+HOME = Home(name="OpenAI", provider="openai", url="https://api.openai.com/v1", key_variables=("OPENAI_API_KEY",))
 
 
-class OpenAIChatClient:
+class OpenAIChatClient(ProtocolClient):
     """Sends model inputs to one model of a server that speaks chat completions.
 
-    `base_url` is everything before ``/chat/completions``. Without `api_key`, the key of OpenAI's own address
-    comes from ``OPENAI_API_KEY``; it is never sent to another address, which needs an `api_key` of its own, or
-    ``""`` when the server takes none. `http` is an open httpx or httpx2 client and stays open. `dialect`
-    defaults to OpenAI's at OpenAI's address and to the compatible one elsewhere. `provider` names the server in
-    errors and traces. The client keeps the JSON of each message that it sent for as long as the message lives.
+    `dialect` defaults to OpenAI's at OpenAI's address and to the compatible one elsewhere. `home` is whose key is
+    taken from the environment, and where the client sends unless a `base_url` says otherwise. For the `options`
+    see `ClientOptions`.
 
     Raises:
         AuthFailed: there is no key.
@@ -37,95 +29,16 @@ class OpenAIChatClient:
     """
 
     def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str = HOME.url,
-        api_key: str | SecretStr | None = None,
-        http: AsyncHttpClient | None = None,
-        limits: ModelLimits | None = None,
-        max_retries: int = 2,
-        timeouts: Timeouts | None = DEFAULT_TIMEOUTS,
-        dialect: Dialect | None = None,
-        provider: str = "openai",
+        self, model: str, *, dialect: Dialect | None = None, home: Home = HOME, **options: Unpack[ClientOptions]
     ) -> None:
-        self._connection = Connection(
-            model,
-            HOME,
-            path=PATH,
-            base_url=base_url,
-            api_key=api_key,
-            http=http,
-            max_retries=max_retries,
-            timeouts=timeouts,
-            provider=provider,
-        )
-        self._limits = limits
-        self._dialect = dialect or (OPENAI if self._connection.at_home else COMPATIBLE)
-        self._fragments: IdentityMemo[bytes] = IdentityMemo()
+        super().__init__(model, home, PATH, **options)
+        self._dialect = dialect or (OPENAI if home is HOME and self._at_home else COMPATIBLE)
 
-    @property
-    def provider(self) -> str:
-        """Who answers, for errors and traces."""
-        return self._connection.asked.provider
+    def _encode(self, model_input: ModelInput, *, stream: bool) -> WireRequest:
+        return encode(model_input, self.model, stream=stream, dialect=self._dialect, known=self._fragments)
 
-    @property
-    def model(self) -> str:
-        """Which model answers."""
-        return self._connection.model
+    def _decode(self, status: int, body: bytes) -> ModelOutput:
+        return decode(status, body, self._asked)
 
-    @property
-    def limits(self) -> ModelLimits | None:
-        """The model's window, or None when it is not known."""
-        return self._limits
-
-    async def complete(self, model_input: ModelInput) -> ModelOutput:
-        """Send `model_input` and return the whole answer.
-
-        Raises:
-            ContextOverflow: the input is too long.
-            UnencodableInput: the protocol has no form for something in it; nothing was sent.
-            ProviderError: any other failure.
-
-        """
-        request = encode(model_input, self.model, dialect=self._dialect, fragments=self._fragments)
-        reply = await self._connection.post(request, self._headers())
-        return decode(reply.status, reply.body, self._connection.asked)
-
-    async def stream(self, model_input: ModelInput) -> AsyncIterator[StreamEvent]:
-        """Send `model_input` and yield the answer as it comes, `Finished` last.
-
-        Leaving the iteration early closes the response.
-
-        Raises:
-            ContextOverflow: the input is too long; also in mid-stream.
-            StreamBroken: the stream ended before the answer did; it holds the text that arrived.
-            UnencodableInput: the protocol has no form for something in the input; nothing was sent.
-            ProviderError: any other failure.
-
-        """
-        request = encode(model_input, self.model, stream=True, dialect=self._dialect, fragments=self._fragments)
-        decoder = ChatStream(self._connection.asked)
-        async with aclosing(self._connection.events(request, self._headers(), decoder)) as events:
-            async for event in events:
-                yield event
-
-    async def aclose(self) -> None:
-        """Close the connections that this client opened itself."""
-        await self._connection.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        host = self._connection.host
-        return f"OpenAIChatClient({self.model!r}, provider={self.provider!r}, host={host!r})"
-
-    def _headers(self) -> dict[str, str]:
-        key = self._connection.key.get_secret_value()
-        return {"authorization": f"Bearer {key}"} if key else {}
+    def _decoder(self) -> ChatStream:
+        return ChatStream(self._asked)

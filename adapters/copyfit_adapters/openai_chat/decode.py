@@ -9,14 +9,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from copyfit.errors import MalformedReply, ProviderError
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
+from copyfit_adapters.answers.reply import Replies, count_of, spoken, text_of
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
 from copyfit_adapters.openai_chat.messages import read_assistant
-from copyfit_adapters.overflow.evidence import lift
-from copyfit_adapters.overflow.judge import judge
-from copyfit_adapters.overflow.refusal import Asked, refusal
+from copyfit_adapters.overflow.refusal import Asked
 
 _FINISH = {
     "stop": FinishReason.STOP,
@@ -49,13 +47,7 @@ def decode(status: int, body: bytes, asked: Asked = SOMEONE) -> ModelOutput:
         MalformedReply: it is no chat completion.
 
     """
-    try:
-        reply = json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as e:
-        raise _no_answer(status, body, asked) from e
-    if not 200 <= status < 300 or not isinstance(reply, dict) or is_error(reply):
-        raise _no_answer(status, body, asked)
-    return read_reply(reply, asked)
+    return read_reply(REPLIES.parsed(status, body, asked), asked)
 
 
 def is_error(reply: Mapping[str, Any]) -> bool:
@@ -65,6 +57,9 @@ def is_error(reply: Mapping[str, Any]) -> bool:
     return "choices" not in reply and any(
         isinstance(reply.get(name), str) for name in ("message", "detail", "error_message", "msg")
     )
+
+
+REPLIES = Replies("a chat completions endpoint", is_error)
 
 
 def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
@@ -78,23 +73,23 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     choice = choices[0] if isinstance(choices, list) and choices else None
     said = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(said, dict):
-        raise _malformed("has no choice with a message", asked)
-    response_id = _text(reply.get("id"))
+        raise REPLIES.malformed("has no choice with a message", asked)
+    response_id = text_of(reply.get("id"))
     try:
         message = read_assistant(_sendable(said, response_id), "$.choices[0].message")
     except UnreadableRequest as e:
-        raise _malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
+        raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
     others = choices[1:] if isinstance(choices, list) else []
-    extra = _kept(reply, _MODELLED) | {"choice": _kept(choice, _MODELLED_CHOICE), "other_choices": others}
-    word = _text(choice.get("finish_reason"))
+    extra = spoken(reply, _MODELLED) | {"choice": spoken(choice, _MODELLED_CHOICE), "other_choices": others}
+    word = text_of(choice.get("finish_reason"))
     return ModelOutput(
         message=message,
-        finish_reason=_FINISH.get(word or "", FinishReason.OTHER),
+        finish_reason=FinishReason.REFUSAL if said.get("refusal") else _FINISH.get(word or "", FinishReason.OTHER),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=_text(reply.get("model")),
+        model=text_of(reply.get("model")),
         response_id=response_id,
-        extra=_kept(extra),
+        extra=spoken(extra),
     )
 
 
@@ -102,7 +97,7 @@ def read_usage(usage: Any) -> Usage:
     """Return the token counts in a `usage` object; anything else says nothing.
 
     The cached share stands in ``prompt_tokens_details`` (OpenAI), ``prompt_cache_hit_tokens`` (DeepSeek) or
-    ``cached_tokens`` (Moonshot).
+    ``cached_tokens`` (Moonshot); what was written to a cache, in ``prompt_tokens_details`` too (OpenRouter).
     """
     if not isinstance(usage, dict):
         return Usage()
@@ -111,10 +106,11 @@ def read_usage(usage: Any) -> Usage:
     for name in ("prompt_cache_hit_tokens", "cached_tokens"):
         cached = usage.get(name) if cached is None else cached
     return Usage(
-        input_tokens=_count(usage.get("prompt_tokens")),
-        output_tokens=_count(usage.get("completion_tokens")),
-        cached_input_tokens=_count(cached),
-        reasoning_tokens=_count(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+        input_tokens=count_of(usage.get("prompt_tokens")),
+        output_tokens=count_of(usage.get("completion_tokens")),
+        cached_input_tokens=count_of(cached),
+        cache_write_tokens=count_of(prompt.get("cache_write_tokens")) if isinstance(prompt, dict) else None,
+        reasoning_tokens=count_of(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
         raw=usage,
     )
 
@@ -125,7 +121,7 @@ def _sendable(said: dict[str, Any], response_id: str | None) -> dict[str, Any]:
     Fields that say nothing (null, empty) go; calls get what the server left out. A text answer is plain text, and
     an empty text beside calls or reasoning is none.
     """
-    fields = _kept(said)
+    fields = spoken(said)
     calls = fields.get("tool_calls")
     if isinstance(calls, list):
         fields["tool_calls"] = [_completed(call, index, response_id) for index, call in enumerate(calls)]
@@ -144,37 +140,3 @@ def _completed(call: Any, index: int, response_id: str | None) -> Any:
     function = {**call["function"], "arguments": arguments or "{}"}
     made = {"id": call.get("id") or f"call-{response_id or 'answer'}-{index}", "function": function}
     return {name: value for name, value in (call | made).items() if name != "index"}
-
-
-def _kept(fields: Mapping[str, Any], modelled: frozenset[str] = frozenset()) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in modelled and _says_something(value)}
-
-
-def _says_something(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(_says_something(entry) for entry in value.values())
-    return value is not None and value != []
-
-
-def _no_answer(status: int, body: bytes, asked: Asked) -> ProviderError:
-    evidence = lift(status, body)
-    verdict = judge(evidence)
-    if 200 <= status < 300 and not verdict.is_context_overflow and (evidence.data is None or not evidence.message):
-        return _malformed("is no JSON object", asked)
-    return refusal(evidence, asked, verdict=verdict)
-
-
-def _malformed(reason: str, asked: Asked) -> MalformedReply:
-    return MalformedReply(
-        f"The answer of {asked.provider} {reason}; check that the base URL leads to a chat completions endpoint.",
-        provider=asked.provider,
-        model=asked.model,
-    )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

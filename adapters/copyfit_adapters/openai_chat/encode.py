@@ -9,9 +9,6 @@ read back as something else, is refused: what the model sees has one place in th
 forged.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice, repeat
 from typing import Any
 
 from copyfit.shapes.identity_memo import IdentityMemo
@@ -26,17 +23,17 @@ from copyfit.shapes.messages import (
     ToolCall,
     ToolMessage,
 )
-from copyfit.shapes.model_input import ModelInput, ModelSettings
+from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.codec import WireRequest
-from copyfit_adapters.errors import UnencodableInput
+from copyfit_adapters.codec.request import WireRequest
+from copyfit_adapters.codec.writing import Writer, given, separated
 from copyfit_adapters.openai_chat.dialect import OPENAI, PROTOCOL, THINKING_FIELDS, Dialect
 from copyfit_adapters.openai_chat.fields import OUTSIDE_INPUT, read_fields, read_tool
 from copyfit_adapters.openai_chat.messages import read_call, read_message, read_part
 
 PATH = "/chat/completions"
 
-_Extra = Mapping[str, Mapping[str, Any]]
+_WRITER = Writer(PROTOCOL)
 
 
 def encode(
@@ -45,45 +42,31 @@ def encode(
     *,
     stream: bool = False,
     dialect: Dialect = OPENAI,
-    fragments: IdentityMemo[bytes] | None = None,
+    known: IdentityMemo[bytes] | None = None,
 ) -> WireRequest:
     """Return the request that puts `model_input` to `model`.
 
-    A message whose JSON is in `fragments` is not written again, and the JSON of the others is kept there.
+    A message whose JSON is in `known` is not written again, and the JSON of the others is kept there.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
 
     """
-    head = _dumps({"model": model} | _settings(model_input, stream=stream, dialect=dialect), "settings")
+    head = _WRITER.dumps({"model": model} | _settings(model_input, stream=stream, dialect=dialect), "settings")
     tools = [encode_tool(tool, where=f"tools[{index}]") for index, tool in enumerate(model_input.tools)]
-    messages = [_dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
+    messages = [_WRITER.dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
     if not model_input.system:
         messages.clear()
-    messages += _fragments(model_input.messages, IdentityMemo() if fragments is None else fragments)
+    messages += _WRITER.fragments(model_input.messages, known, encode_message)
     pieces = [head[:-1]]
     if tools:
-        pieces += [b',"tools":[', *_separated(tools), b"]"]
-    pieces += [b',"messages":[', *_separated(messages), b"]}"]
+        pieces += [b',"tools":[', *separated(tools), b"]"]
+    pieces += [b',"messages":[', *separated(messages), b"]}"]
     # The body is joined once: a second copy of its megabytes takes longer than all the rest.
     return WireRequest(path=PATH, body=b"".join(pieces))
 
 
-def _separated(fragments: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield `fragments` with a comma between any two."""
-    return islice(chain.from_iterable(zip(repeat(b","), fragments)), 1, None)
-
-
-def _fragments(messages: Iterable[Message], known: IdentityMemo[bytes]) -> Iterator[bytes]:
-    for index, message in enumerate(messages):
-        fragment = known.get(message)
-        if fragment is None:
-            fragment = encode_message(message, where=f"messages[{index}]")
-            known.keep(message, fragment)
-        yield fragment
-
-
-def encode_message(message: Message, *, where: str = "message") -> bytes:
+def encode_message(message: Message, where: str = "message") -> bytes:
     """Return the JSON of one message; equal messages give equal bytes, whatever stands around them.
 
     Raises:
@@ -98,7 +81,8 @@ def encode_message(message: Message, *, where: str = "message") -> bytes:
         fields = {"role": "user", "content": _content(message, where)}
         if message.name is not None:
             fields["name"] = message.name
-    return _dumps(_with_extra(fields, message.extra, lambda merged: read_message(merged, where), where), where)
+    own = _WRITER.own(message.extra)
+    return _WRITER.dumps(_WRITER.with_extra(fields, own, lambda merged: read_message(merged, where), where), where)
 
 
 def encode_tool(tool: ToolSpec, *, where: str = "tool") -> bytes:
@@ -115,26 +99,26 @@ def encode_tool(tool: ToolSpec, *, where: str = "tool") -> bytes:
     if tool.strict is not None:
         function["strict"] = tool.strict
     fields = {"type": "function", "function": function}
-    return _dumps(_with_extra(fields, tool.extra, read_tool, where, nested="function"), where)
+    own = _WRITER.own(tool.extra)
+    return _WRITER.dumps(_WRITER.with_extra(fields, own, read_tool, where, nested="function"), where)
 
 
 def _settings(model_input: ModelInput, *, stream: bool, dialect: Dialect) -> dict[str, Any]:
     settings = model_input.settings
-    given = {
-        dialect.max_tokens_field: settings.max_output_tokens,
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-        "seed": settings.seed,
-        "stop": list(settings.stop) or None,
-        "tool_choice": _tool_choice(settings),
-        "parallel_tool_calls": settings.parallel_tool_calls,
-    }
-    fields = {name: value for name, value in given.items() if value is not None}
-    own = settings.extra.get(PROTOCOL, {})
+    schema = settings.response_schema
+    fields = given(
+        **{dialect.max_tokens_field: settings.max_output_tokens},
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        seed=settings.seed,
+        stop=list(settings.stop) or None,
+        tool_choice=_tool_choice(settings),
+        parallel_tool_calls=settings.parallel_tool_calls,
+        response_format=None if schema is None else _response_format(schema),
+    )
+    own = _WRITER.own(settings.extra)
     taken = OUTSIDE_INPUT | ({"tools"} if model_input.tools else set())
-    for name in own.keys() & taken:
-        raise UnencodableInput(PROTOCOL, f"settings.extra[{PROTOCOL!r}]", f"copyfit writes {name!r} itself")
-    fields = _with_extra(fields, settings.extra, lambda merged: read_fields(merged)[0], "settings")
+    fields = _WRITER.settings_with_extra(fields, own, lambda merged: read_fields(merged)[0], taken=taken)
     if stream:
         fields["stream"] = True
         if dialect.include_usage and "stream_options" not in own:
@@ -149,8 +133,15 @@ def _tool_choice(settings: ModelSettings) -> str | dict[str, Any] | None:
     kind, _, name = choice.partition(":")
     if kind != "tool" or ":" not in choice:
         allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-        raise UnencodableInput(PROTOCOL, "settings.tool_choice", f"{choice!r} is none of {allowed}")
+        raise _WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
     return {"type": "function", "function": {"name": name}}
+
+
+def _response_format(schema: ResponseSchema) -> dict[str, Any]:
+    described = given(
+        name=schema.name, description=schema.description, schema=schema.json_schema, strict=schema.strict
+    )
+    return {"type": "json_schema", "json_schema": described}
 
 
 def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:
@@ -188,7 +179,7 @@ def _thinking_field(part: ThinkingPart) -> str:
 def _call(call: ToolCall, where: str) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
     fields = {"id": call.id, "type": "function", "function": function}
-    return _with_extra(fields, call.extra, read_call, where, nested="function")
+    return _WRITER.with_extra(fields, _WRITER.own(call.extra), read_call, where, nested="function")
 
 
 def _content(message: Message, where: str) -> str | list[dict[str, Any]]:
@@ -208,78 +199,45 @@ def _part(part: Part, where: str) -> dict[str, Any]:
     elif isinstance(part, FilePart):
         fields, nested = {"type": "file", "file": _file(part, where)}, "file"
     else:
-        raise UnencodableInput(PROTOCOL, where, f"a {part.type} part has no place in this content")
-    return _with_extra(fields, part.extra, lambda merged: read_part(merged, where), where, nested=nested)
+        raise _WRITER.refused(where, f"a {part.type} part has no place in this content")
+    return _WRITER.with_extra(
+        fields, _WRITER.own(part.extra), lambda merged: read_part(merged, where), where, nested=nested
+    )
 
 
 def _text(part: TextPart, where: str) -> dict[str, Any]:
     own = part.extra.get(PROTOCOL, {})
     if "type" not in own:
         fields = {"type": "text", "text": part.text}
-        return _with_extra(fields, part.extra, lambda merged: read_part(merged, where), where)
+        return _WRITER.with_extra(fields, _WRITER.own(part.extra), lambda merged: read_part(merged, where), where)
     fields = dict(own) | ({"text": part.text} if part.text else {})
     if ("text" in own and part.text) or read_part(fields, where) != TextPart(
         text=part.text, extra={PROTOCOL: own}
     ):
-        raise UnencodableInput(PROTOCOL, where, "its extra 'type' makes it another part than a text")
+        raise _WRITER.refused(where, "its extra 'type' makes it another part than a text")
     return fields
 
 
 def _image_url(part: ImagePart, where: str) -> str:
     if (part.url is None) == (part.data is None):
-        raise UnencodableInput(PROTOCOL, where, "an image has either a url or data")
+        raise _WRITER.refused(where, "an image has either a url or data")
     if part.url is not None:
         return part.url
     if part.media_type is None:
-        raise UnencodableInput(PROTOCOL, where, "an image given as data needs its media type")
+        raise _WRITER.refused(where, "an image given as data needs its media type")
     return f"data:{part.media_type};base64,{part.data}"
 
 
 def _file(part: FilePart, where: str) -> dict[str, str]:
     if part.url is not None and part.data is not None:
-        raise UnencodableInput(PROTOCOL, where, "a file has either a url or data")
+        raise _WRITER.refused(where, "a file has either a url or data")
     data = part.url
     if part.url is not None and ":" not in part.url:
-        raise UnencodableInput(PROTOCOL, where, "the url of the file has no scheme")
+        raise _WRITER.refused(where, "the url of the file has no scheme")
     if part.data is not None:
         data = part.data if part.media_type is None else f"data:{part.media_type};base64,{part.data}"
         if part.media_type is None and ":" in part.data:
-            raise UnencodableInput(PROTOCOL, where, "the data of the file is not base64")
-    given = {"file_id": part.file_id, "file_data": data, "filename": part.filename}
+            raise _WRITER.refused(where, "the data of the file is not base64")
     if part.file_id is None and data is None:
-        raise UnencodableInput(PROTOCOL, where, "a file has a file_id, a url or data")
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _with_extra(
-    fields: dict[str, Any], extra: _Extra, read: Callable[[Any], Any], where: str, *, nested: str | None = None
-) -> dict[str, Any]:
-    """Return `fields` with this protocol's `extra`, checked by reading both back."""
-    own = extra.get(PROTOCOL)
-    if not own:
-        return fields
-    merged = fields | {name: value for name, value in own.items() if name != nested}
-    clash = sorted(fields.keys() & own.keys() - {nested})
-    inner = own.get(nested) if nested else None
-    if nested and isinstance(inner, Mapping):
-        clash += sorted(f"{nested}.{name}" for name in fields[nested].keys() & inner.keys())
-        merged[nested] = fields[nested] | inner
-    elif inner is not None:
-        clash.append(str(nested))
-    if not clash:
-        expected = read(fields).model_copy(update={"extra": {PROTOCOL: dict(own)}})
-        if read(merged) == expected:
-            return merged
-    named = ", ".join(clash or sorted(own))
-    raise UnencodableInput(PROTOCOL, where, f"its extra fields ({named}) have a place of their own in the input")
-
-
-def _dumps(value: Any, where: str) -> bytes:
-    try:
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as e:
-        raise UnencodableInput(PROTOCOL, where, "it holds a value that JSON has no form for") from e
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+        raise _WRITER.refused(where, "a file has a file_id, a url or data")
+    return given(file_id=part.file_id, file_data=data, filename=part.filename)

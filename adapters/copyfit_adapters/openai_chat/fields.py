@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from copyfit.shapes.model_input import ModelSettings
+from copyfit.shapes.model_input import ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.openai_chat.messages import as_extra
+from copyfit_adapters.codec.reading import Reader, boolean, integer, positive, real, texts
+from copyfit_adapters.openai_chat.dialect import PROTOCOL
 
 OUTSIDE_INPUT = frozenset({"model", "messages", "stream"})
 """Fields that are no settings: who answers, what is said, and how the answer travels."""
 
 _CAPS = ("max_completion_tokens", "max_tokens")
-_EXACT_INTEGERS = 2**53
-"""Up to here every integer is also a float (IEEE 754), so that reading one as a temperature changes nothing."""
+_READER = Reader(PROTOCOL)
 
 
 def read_fields(body: Mapping[str, Any]) -> tuple[ModelSettings, tuple[ToolSpec, ...]]:
@@ -28,13 +28,17 @@ def read_fields(body: Mapping[str, Any]) -> tuple[ModelSettings, tuple[ToolSpec,
         if name not in OUTSIDE_INPUT and not (value is None and name in _MODELLED)
     }
     settings: dict[str, Any] = {}
+    schema = _response_schema(given.get("response_format"))
+    if schema is not None:
+        settings["response_schema"] = schema
+        del given["response_format"]
     tools = _read_tools(given.get("tools"))
     if tools is not None:
         given.pop("tools", None)
     if _only_usage(given.get("stream_options")):
         del given["stream_options"]
     caps = [name for name in _CAPS if name in given]
-    if len(caps) == 1 and (cap := _positive(given[caps[0]])) is not None:
+    if len(caps) == 1 and (cap := positive(given[caps[0]])) is not None:
         settings["max_output_tokens"] = cap
         del given[caps[0]]
     for name, read in _READERS.items():
@@ -42,7 +46,7 @@ def read_fields(body: Mapping[str, Any]) -> tuple[ModelSettings, tuple[ToolSpec,
         if value is not None:
             settings[name] = value
             del given[name]
-    return ModelSettings(**settings, extra=as_extra(given)), tools or ()
+    return ModelSettings(**settings, extra=_READER.extra(given)), tools or ()
 
 
 def read_tool(tool: Any) -> ToolSpec | None:
@@ -60,7 +64,7 @@ def read_tool(tool: Any) -> ToolSpec | None:
         return None
     rest = {name: value for name, value in tool.items() if name not in ("type", "function")}
     inner = {name: value for name, value in function.items() if name not in _TOOL_FIELDS}
-    return ToolSpec(**known, extra=as_extra(rest, function=inner))
+    return ToolSpec(**known, extra=_READER.extra(rest, function=inner))
 
 
 _TOOL_FIELDS: Mapping[str, type] = {"name": str, "description": str, "parameters": dict, "strict": bool}
@@ -77,30 +81,8 @@ def _only_usage(value: Any) -> bool:
     return isinstance(value, dict) and set(value) == {"include_usage"} and isinstance(value["include_usage"], bool)
 
 
-def _positive(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _real(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if isinstance(value, float) or abs(value) <= _EXACT_INTEGERS else None
-
-
-def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _boolean(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
 def _stops(value: Any) -> tuple[str, ...] | None:
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, list) and all(isinstance(stop, str) for stop in value):
-        return tuple(value)
-    return None
+    return (value,) if isinstance(value, str) else texts(value)
 
 
 def _choice(value: Any) -> str | None:
@@ -113,13 +95,23 @@ def _choice(value: Any) -> str | None:
     return None
 
 
+def _response_schema(value: Any) -> ResponseSchema | None:
+    match value:
+        case {"type": "json_schema", "json_schema": {"name": str(name), "schema": dict(schema), **rest}}:
+            description, strict = rest.pop("description", None), rest.pop("strict", None)
+            modelled = isinstance(description, str | None) and isinstance(strict, bool | None)
+            if len(value) == 2 and not rest and modelled:
+                return ResponseSchema(name=name, json_schema=schema, description=description, strict=strict)
+    return None
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "temperature": _real,
-    "top_p": _real,
-    "seed": _integer,
+    "temperature": real,
+    "top_p": real,
+    "seed": integer,
     "stop": _stops,
     "tool_choice": _choice,
-    "parallel_tool_calls": _boolean,
+    "parallel_tool_calls": boolean,
 }
 """The settings that have the same name in the shapes; a reader returns None for what has no place there."""
-_MODELLED = frozenset({"tools", "stream_options", *_CAPS, *_READERS})
+_MODELLED = frozenset({"tools", "stream_options", "response_format", *_CAPS, *_READERS})

@@ -11,7 +11,6 @@ field.
 - Tool calls that cannot be modelled (custom tools) stay in the message's extra as a whole.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,13 +25,13 @@ from copyfit.shapes.messages import (
     ToolMessage,
     UserMessage,
 )
-from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.codec.reading import DATA_URL, Reader, without
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
 
 ContentPart = TextPart | ImagePart | FilePart
 Content = str | tuple[ContentPart, ...]
 
-_DATA_URL = re.compile(r"data:([^;,]+);base64,([^:]*)")
+_READER = Reader(PROTOCOL)
 
 
 def read_message(message: Any, where: str) -> UserMessage | AssistantMessage | ToolMessage:
@@ -42,22 +41,20 @@ def read_message(message: Any, where: str) -> UserMessage | AssistantMessage | T
         UnreadableRequest: it is no message: not an object, no role, or content that is neither text nor parts.
 
     """
-    fields = as_object(message, where)
-    role = fields.get("role")
-    if not isinstance(role, str):
-        raise UnreadableRequest(PROTOCOL, f"{where}.role", "is not text")
+    fields = _READER.object(message, where)
+    role = _READER.text(fields.get("role"), f"{where}.role")
     if role == "assistant":
         return read_assistant(fields, where)
     content = _read_content(fields.get("content"), f"{where}.content")
-    rest = _without(fields, "role", "content")
+    rest = without(fields, "role", "content")
     if role == "tool":
-        call_id = rest.pop("tool_call_id", None)
-        if not isinstance(call_id, str):
-            raise UnreadableRequest(PROTOCOL, f"{where}.tool_call_id", "is not text")
-        return ToolMessage(call_id=call_id, content=content, name=_pop_text(rest, "name"), extra=as_extra(rest))
+        call_id = _READER.text(rest.pop("tool_call_id", None), f"{where}.tool_call_id")
+        return ToolMessage(
+            call_id=call_id, content=content, name=_pop_text(rest, "name"), extra=_READER.extra(rest)
+        )
     name = _pop_text(rest, "name")
     marker = {} if role == "user" else {"role": role}
-    return UserMessage(content=content, name=name, extra=as_extra(marker | rest))
+    return UserMessage(content=content, name=name, extra=_READER.extra(marker | rest))
 
 
 def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
@@ -70,15 +67,15 @@ def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
 
     """
     content = _read_content(fields.get("content"), f"{where}.content")
-    rest = _without(fields, "role", "content")
+    rest = without(fields, "role", "content")
     name = _pop_text(rest, "name")
     thinking = _pop_thinking(rest)
     calls = _pop_calls(rest)
     if thinking or calls:
         said = (TextPart(text=content),) if isinstance(content, str) else content
         parts: tuple[AssistantPart, ...] = (*thinking, *said, *calls)
-        return AssistantMessage(content=parts, name=name, extra=as_extra(rest))
-    return AssistantMessage(content=content, name=name, extra=as_extra(rest))
+        return AssistantMessage(content=parts, name=name, extra=_READER.extra(rest))
+    return AssistantMessage(content=content, name=name, extra=_READER.extra(rest))
 
 
 def read_part(part: Any, where: str) -> ContentPart:
@@ -88,19 +85,17 @@ def read_part(part: Any, where: str) -> ContentPart:
         UnreadableRequest: it is not an object with a type.
 
     """
-    fields = as_object(part, where)
-    kind = fields.get("type")
-    if not isinstance(kind, str):
-        raise UnreadableRequest(PROTOCOL, f"{where}.type", "is not text")
+    fields = _READER.object(part, where)
+    kind = _READER.text(fields.get("type"), f"{where}.type")
     text = fields.get("text")
     if kind == "text" and isinstance(text, str):
-        return TextPart(text=text, extra=as_extra(_without(fields, "type", "text")))
+        return TextPart(text=text, extra=_READER.extra(without(fields, "type", "text")))
     modelled = _read_image(fields) if kind == "image_url" else _read_file(fields) if kind == "file" else None
     if modelled is not None:
         return modelled
     if isinstance(text, str):
-        return TextPart(text=text, extra=as_extra(_without(fields, "text")))
-    return TextPart(text="", extra=as_extra(fields))
+        return TextPart(text=text, extra=_READER.extra(without(fields, "text")))
+    return TextPart(text="", extra=_READER.extra(fields))
 
 
 def read_call(call: Any) -> ToolCall | None:
@@ -113,27 +108,9 @@ def read_call(call: Any) -> ToolCall | None:
     call_id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
     if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
         return None
-    rest = _without(call, "id", "type", "function")
-    inner = _without(function, "name", "arguments")
-    return ToolCall(id=call_id, name=name, arguments=arguments, extra=as_extra(rest, function=inner))
-
-
-def as_object(value: Any, where: str) -> dict[str, Any]:
-    """Return `value` if it is a JSON object.
-
-    Raises:
-        UnreadableRequest: it is something else.
-
-    """
-    if not isinstance(value, dict):
-        raise UnreadableRequest(PROTOCOL, where, "is not an object")
-    return value
-
-
-def as_extra(rest: dict[str, Any], **nested: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return `rest`, with what is left of each `nested` object, as the `extra` of a shape."""
-    rest = rest | {name: inner for name, inner in nested.items() if inner}
-    return {PROTOCOL: rest} if rest else {}
+    rest = without(call, "id", "type", "function")
+    inner = without(function, "name", "arguments")
+    return ToolCall(id=call_id, name=name, arguments=arguments, extra=_READER.extra(rest, function=inner))
 
 
 def _read_content(content: Any, where: str) -> Content:
@@ -141,9 +118,8 @@ def _read_content(content: Any, where: str) -> Content:
         return content
     if content is None:
         return ()
-    if not isinstance(content, list):
-        raise UnreadableRequest(PROTOCOL, where, "is neither text nor a list of parts")
-    return tuple(read_part(part, f"{where}[{index}]") for index, part in enumerate(content))
+    parts = _READER.list(content, where)
+    return tuple(read_part(part, f"{where}[{index}]") for index, part in enumerate(parts))
 
 
 def _read_image(fields: dict[str, Any]) -> ImagePart | None:
@@ -151,8 +127,8 @@ def _read_image(fields: dict[str, Any]) -> ImagePart | None:
     url, detail = image.get("url"), image.get("detail")
     if not isinstance(url, str) or not isinstance(detail, str | None):
         return None
-    extra = as_extra(_without(fields, "type", "image_url"), image_url=_without(image, "url", "detail"))
-    inline = _DATA_URL.fullmatch(url)
+    extra = _READER.extra(without(fields, "type", "image_url"), image_url=without(image, "url", "detail"))
+    inline = DATA_URL.fullmatch(url)
     if inline:
         return ImagePart(media_type=inline[1], data=inline[2], detail=detail, extra=extra)
     return ImagePart(url=url, detail=detail, extra=extra)
@@ -166,11 +142,11 @@ def _read_file(fields: dict[str, Any]) -> FilePart | None:
         return None
     if not all(isinstance(value, str) for value in (*named.values(), data or "")):
         return None
-    inner = _without(file, "file_id", "file_data", "filename")
-    extra = as_extra(_without(fields, "type", "file"), file=inner)
+    inner = without(file, "file_id", "file_data", "filename")
+    extra = _READER.extra(without(fields, "type", "file"), file=inner)
     if data is None:
         return FilePart(**named, extra=extra)
-    inline = _DATA_URL.fullmatch(data)
+    inline = DATA_URL.fullmatch(data)
     if inline:
         return FilePart(**named, media_type=inline[1], data=inline[2], extra=extra)
     return FilePart(**named, url=data, extra=extra) if ":" in data else FilePart(**named, data=data, extra=extra)
@@ -207,7 +183,3 @@ def _pop_text(rest: dict[str, Any], field: str) -> str | None:
         rest.pop(field, None)
         return value
     return None
-
-
-def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}

@@ -8,16 +8,14 @@ The first message is the system text when it says nothing but its role (system o
 other system message stays in its place among the messages (see `messages`).
 """
 
-import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.errors import UnreadableRequest
+from copyfit_adapters.codec.reading import Reader
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
 from copyfit_adapters.openai_chat.fields import read_fields
-from copyfit_adapters.openai_chat.messages import as_object, read_message
+from copyfit_adapters.openai_chat.messages import read_message
 
 
 def readback(body: bytes) -> ModelInput:
@@ -27,10 +25,9 @@ def readback(body: bytes) -> ModelInput:
         UnreadableRequest: the body is not a chat completions request; it names the JSON path.
 
     """
-    request = as_object(_parsed(body), "$")
-    messages = request.get("messages")
-    if not isinstance(messages, list):
-        raise UnreadableRequest(PROTOCOL, "$.messages", "is not a list")
+    reader = Reader(PROTOCOL)
+    request = reader.request(body)
+    messages = reader.list(request.get("messages"), "$.messages")
     system = _system_text(messages[0]) if messages else None
     first = 0 if system is None else 1
     settings, tools = read_fields(request)
@@ -56,17 +53,3 @@ def _system_text(message: Any) -> str | None:
         is_text = isinstance(part, Mapping) and set(part) == {"type", "text"} and part["type"] == "text"
         content = part["text"] if is_text else None
     return content if isinstance(content, str) else None
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        return json.loads(body.decode(), parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError) as e:
-        raise UnreadableRequest(PROTOCOL, "the body", "is not JSON in UTF-8") from e
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text} is no JSON number that a float can hold")
-    return value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.codec import Loss, without_losses
+from copyfit_adapters.codec.losses import Loss, without_losses
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_harness.errors import NotExact
 from copyfit_harness.wire.difference import Difference, json_differences

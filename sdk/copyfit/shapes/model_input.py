@@ -13,6 +13,15 @@ from copyfit.shapes.messages import LOCAL_FIELDS, Message, Shape
 from copyfit.shapes.tools import ToolSpec
 
 
+class ResponseSchema(Shape):
+    """The form that the answer's text must have: a JSON Schema, and the `name` that some protocols give it."""
+
+    json_schema: Mapping[str, Any]
+    name: str = "answer"
+    description: str | None = None
+    strict: bool | None = None
+
+
 class ModelSettings(Shape):
     """How the model shall answer; None leaves the choice to the provider."""
 
@@ -24,6 +33,7 @@ class ModelSettings(Shape):
     tool_choice: str | None = None
     """``auto``, ``none``, ``required``, or the name of the one tool to call after ``tool:``."""
     parallel_tool_calls: bool | None = None
+    response_schema: ResponseSchema | None = None
     extra: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     """Request fields of one wire protocol that copyfit does not model, keyed by the protocol's name."""
 

@@ -15,6 +15,9 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     TOOL_CALLS = "tool_calls"
     CONTENT_FILTER = "content_filter"
+    """The provider held the answer back or cut it short."""
+    REFUSAL = "refusal"
+    """The model itself declined to answer."""
     CONTEXT_WINDOW = "context_window"
     OTHER = "other"
 
@@ -23,12 +26,14 @@ class FinishReason(StrEnum):
 class Usage:
     """Tokens as the provider reported them; None where it said nothing.
 
-    `input_tokens` includes the cached ones; `cached_input_tokens` is the share that was read from a cache.
+    `input_tokens` includes the cached ones; of these, `cached_input_tokens` were read from a cache and
+    `cache_write_tokens` written to it. `output_tokens` includes `reasoning_tokens`.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_input_tokens: int | None = None
+    cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict)
 

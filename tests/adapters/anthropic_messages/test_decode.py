@@ -54,7 +54,7 @@ def test_parts_keep_the_order_of_the_wire() -> None:
         ("stop_sequence", FinishReason.STOP),
         ("max_tokens", FinishReason.LENGTH),
         ("tool_use", FinishReason.TOOL_CALLS),
-        ("refusal", FinishReason.CONTENT_FILTER),
+        ("refusal", FinishReason.REFUSAL),
         ("model_context_window_exceeded", FinishReason.CONTEXT_WINDOW),
         ("pause_turn", FinishReason.OTHER),
         ("a_new_word", FinishReason.OTHER),

@@ -155,7 +155,7 @@ def test_a_mark_is_never_put_on_reasoning() -> None:
 def test_known_fragments_make_the_same_body_marked_or_not() -> None:
     known: IdentityMemo[bytes] = IdentityMemo()
     for cache in (None, "5m", None):
-        assert body_of(INPUT, cache=cache, fragments=known) == body_of(INPUT, cache=cache)
+        assert body_of(INPUT, cache=cache, known=known) == body_of(INPUT, cache=cache)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from copyfit_adapters.anthropic_messages.encode import encode
 from copyfit_adapters.anthropic_messages.losses import LOSSES
 from copyfit_adapters.anthropic_messages.readback import readback
 from copyfit_adapters.anthropic_messages.stream import MessagesStream
-from copyfit_adapters.codec import without_losses
+from copyfit_adapters.codec.losses import without_losses
 
 SHARED = Path(__file__).parents[3].parent / "shared"
 CASSETTES = SHARED / "public_cassettes"

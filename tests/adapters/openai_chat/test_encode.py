@@ -126,11 +126,11 @@ def test_a_lone_surrogate_is_escaped_in_its_own_message_only() -> None:
 def test_a_message_that_was_written_is_not_written_again_and_makes_the_same_body() -> None:
     messages = (UserMessage(content="为什么"), AssistantMessage(content="so"))
     fragments: IdentityMemo[bytes] = IdentityMemo()
-    first = encode(ModelInput("", messages), "m1", fragments=fragments)
+    first = encode(ModelInput("", messages), "m1", known=fragments)
     assert first == encode(ModelInput("", messages), "m1")
     assert [fragments.get(message) for message in messages] == [encode_message(message) for message in messages]
     fragments.keep(messages[0], b'{"kept":1}')
-    longer = encode(ModelInput("", (*messages, messages[0])), "m1", fragments=fragments)
+    longer = encode(ModelInput("", (*messages, messages[0])), "m1", known=fragments)
     assert json.loads(longer.body)["messages"] == [
         {"kept": 1},
         {"role": "assistant", "content": "so"},

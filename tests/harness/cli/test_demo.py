@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from copyfit import ModelInput
-from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.openai_chat.encode import encode
 from copyfit_harness.cassettes.matching import ignoring
 from copyfit_harness.cli.app import app

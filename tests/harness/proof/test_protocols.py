@@ -7,7 +7,7 @@ import pytest
 from copyfit.shapes.messages import AssistantMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from copyfit.shapes.model_input import ModelInput
 from copyfit_adapters.anthropic_messages.encode import encode as encode_messages
-from copyfit_adapters.codec import WireRequest
+from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.openai_chat.encode import encode as encode_chat
 from copyfit_harness.proof.exact import Protocol, compare
 from copyfit_harness.proof.protocols import ANTHROPIC_MESSAGES, OPENAI_CHAT

@@ -3,16 +3,10 @@
 from copyfit.shapes.messages import TextPart, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.codec import (
-    Effect,
-    Loss,
-    WireRequest,
-    foreign_extras_dropped,
-    in_messages,
-    join_surrogates,
-    surrogates_joined,
-    without_losses,
-)
+from copyfit_adapters.codec.json_text import join_surrogates
+from copyfit_adapters.codec.known_losses import foreign_extras_dropped, surrogates_joined
+from copyfit_adapters.codec.losses import Effect, Loss, in_messages, incurred, without_losses
+from copyfit_adapters.codec.request import WireRequest
 
 
 def test_losses_are_applied_in_order_and_leave_the_data_that_was_given_alone() -> None:
@@ -56,3 +50,12 @@ def test_only_surrogates_in_a_row_become_a_character() -> None:
 
 def test_a_request_does_not_show_its_body() -> None:
     assert "secret" not in repr(WireRequest(path="/p", body=b"secret plans"))
+
+
+def test_only_the_losses_that_change_something_are_incurred() -> None:
+    plain = ModelInput("", (UserMessage(content="x"),)).as_data()
+    paired = ModelInput("", (UserMessage(content="\ud83d\ude00", extra={"other": {"a": 1}}),)).as_data()
+    losses = (foreign_extras_dropped("mine"), surrogates_joined())
+    assert [loss.name for loss in incurred(paired, losses)] == ["foreign-extra", "surrogate-pairs"]
+    # An `extra` without anything in it is dropped too, which is a loss in form alone.
+    assert [loss.name for loss in incurred(plain, losses[1:])] == []

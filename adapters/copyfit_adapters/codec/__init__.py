@@ -1,0 +1,1 @@
+"""What the codecs of all wire protocols are made of: requests, reading and writing JSON, declared losses."""
