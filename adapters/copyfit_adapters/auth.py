@@ -18,6 +18,7 @@ class Home:
 
     `provider` is the short name for errors and traces. The key comes from the first of `key_variables` that is
     set and travels in `header` behind `prefix`; where `needs_key` is false, none is sent if there is none.
+    `otherwise` says in words how to prove who sends without a key, where the server knows another way.
     """
 
     name: str
@@ -27,10 +28,12 @@ class Home:
     header: str = "authorization"
     prefix: str = "Bearer "
     needs_key: bool = True
+    otherwise: str = ""
 
     def owns(self, base_url: str) -> bool:
-        """Whether `base_url` is at this home."""
-        return urlsplit(base_url).hostname == urlsplit(self.url).hostname
+        """Whether `base_url` is at this home; a home that names its port is that port of its host alone."""
+        asked, own = urlsplit(base_url), urlsplit(self.url)
+        return asked.hostname == own.hostname and own.port in (None, asked.port)
 
 
 class Auth(Protocol):
@@ -42,10 +45,11 @@ class Auth(Protocol):
         ...
 
     async def headers(self, url: str, body: bytes) -> Mapping[str, str]:
-        """Return the headers for one POST of `body` to `url`.
+        """Return the headers for one POST of `body` to `url`, or for a GET where there is none.
 
         Raises:
             AuthFailed: there are no credentials, or they cannot be renewed.
+            MissingExtra: the library that makes the proof is not installed.
 
         """
         ...
@@ -85,6 +89,8 @@ def home_key(home: Home, base_url: str, given: str | SecretStr | None, asked: As
     if given is None and at_home:
         found = (os.environ.get(variable) for variable in home.key_variables)
         given = next((value for value in found if value), None if home.needs_key else "")
+    if given is None and not (home.needs_key or home.key_variables):
+        given = ""
     if given is None:
         raise AuthFailed(_no_key(home, asked, at_home=at_home), provider=asked.provider, model=asked.model)
     key = (given.get_secret_value() if isinstance(given, SecretStr) else given).strip()
@@ -103,4 +109,6 @@ def _no_key(home: Home, asked: Asked, *, at_home: bool) -> str:
     if not variables:
         ways.clear()
     ways.append("pass api_key, or '' for a server that takes none")
+    if home.otherwise:
+        ways.append(home.otherwise)
     return f"There is no API key for {asked.provider}: {'; '.join(ways)}."

@@ -62,8 +62,19 @@ class Connection:
         """
         url = self._url + request.path
         return await self._sender.post(
-            url, await self._headers(url, request, "application/json", headers), request.body
+            url, await self._headers(url, request.body, "application/json", headers), request.body
         )
+
+    async def get(self, path: str, headers: Mapping[str, str]) -> HttpReply:
+        """Get what is at `path` below the address, with the protocol's `headers`.
+
+        Raises:
+            ProviderError: the server refuses, or cannot be reached.
+
+        """
+        url = self._url + path
+        own = await self._headers(url, b"", "application/json", headers)
+        return await self._sender.get(url, own)
 
     async def events(
         self, request: WireRequest, headers: Mapping[str, str], decoder: StreamDecoder
@@ -107,7 +118,7 @@ class Connection:
         """Yield the bytes of the answer; a connection that breaks after the first of them is a broken stream."""
         began = False
         url = self._url + request.path
-        whole = await self._headers(url, request, "text/event-stream", headers)
+        whole = await self._headers(url, request.body, "text/event-stream", headers)
         async with aclosing(self._sender.stream(url, whole, request.body)) as answer:
             try:
                 async for piece in answer:
@@ -118,11 +129,9 @@ class Connection:
                     raise decoder.broken() from e
                 raise
 
-    async def _headers(
-        self, url: str, request: WireRequest, accept: str, headers: Mapping[str, str]
-    ) -> dict[str, str]:
+    async def _headers(self, url: str, body: bytes, accept: str, headers: Mapping[str, str]) -> dict[str, str]:
         kinds = {"content-type": "application/json", "accept": accept, **headers}
-        return kinds | dict(await self._auth.headers(url, request.body))
+        return kinds | dict(await self._auth.headers(url, body))
 
 
 def check_address(base_url: str, path: str) -> None:

@@ -3,13 +3,19 @@
 CopyfitError
     UnreadableRequest           a request body that is not what its protocol says
     OversizedEvent              a stream that never ends its line or event
+    UnknownAdapter              a name under which there is no adapter
+    AdapterNotLoaded            another package brings the adapter, and it cannot be imported
     BrokenFrame                 a binary event stream whose frame is damaged or cut off
+    MissingExtra                a library that an extra of copyfit brings is not installed
     ProviderError (copyfit)
         BadRequest (copyfit)
             UnencodableInput    a model input that the protocol has no form for; nothing was sent
 
 What a provider answers is raised as one of the sdk's `ProviderError` classes.
 """
+
+from collections.abc import Sequence
+from difflib import get_close_matches
 
 from copyfit.errors import BadRequest, CopyfitError
 
@@ -47,6 +53,37 @@ class BrokenFrame(CopyfitError):
         )
         self.reason = reason
         self.offset = offset
+
+
+class UnknownAdapter(CopyfitError):
+    """There is no adapter called `name`; `known` are the names that there are."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+        super().__init__(f"There is no adapter {name!r}: {hint}")
+        self.name = name
+        self.known = tuple(known)
+
+
+class AdapterNotLoaded(CopyfitError):
+    """The adapter `name` of the package `distribution` cannot be imported."""
+
+    def __init__(self, name: str, distribution: str) -> None:
+        super().__init__(
+            f"The adapter {name!r} of {distribution} cannot be imported; install that package with all it needs."
+        )
+        self.name = name
+        self.distribution = distribution
+
+
+class MissingExtra(CopyfitError):
+    """The library `package` is not installed; copyfit's extra `extra` brings it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'copyfit[{extra}]'.")
+        self.package = package
+        self.extra = extra
 
 
 class UnencodableInput(BadRequest):

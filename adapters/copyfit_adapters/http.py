@@ -102,14 +102,16 @@ class HttpSender:
             ProviderError: it refuses for another reason, cannot be reached, or breaks off.
 
         """
-        response, family = await self._open(url, headers, body)
-        try:
-            whole = await response.aread()
-        except family.failed as e:
-            raise self._failed(url, e) from e
-        finally:
-            await _close(response)
-        return HttpReply(status=response.status_code, headers=_lowered(response.headers), body=whole)
+        return await self._whole("POST", url, headers, body)
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> HttpReply:
+        """Get the whole answer at `url`.
+
+        Raises:
+            ProviderError: the server refuses, cannot be reached, or breaks off.
+
+        """
+        return await self._whole("GET", url, headers, b"")
 
     async def stream(self, url: str, headers: Mapping[str, str], body: bytes) -> AsyncGenerator[bytes, None]:
         """Post `body` and yield the bytes of the answer as they come; the response is closed when this ends.
@@ -119,7 +121,7 @@ class HttpSender:
             ProviderError: it refuses for another reason, cannot be reached, or breaks off.
 
         """
-        response, family = await self._open(url, headers, body)
+        response, family = await self._open("POST", url, headers, body)
         try:
             async for piece in response.aiter_bytes():
                 yield piece
@@ -134,7 +136,17 @@ class HttpSender:
             opened, self._opened = self._opened, None
             await opened.aclose()
 
-    async def _open(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[Any, "_Family"]:
+    async def _whole(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
+        response, family = await self._open(method, url, headers, body)
+        try:
+            whole = await response.aread()
+        except family.failed as e:
+            raise self._failed(url, e) from e
+        finally:
+            await _close(response)
+        return HttpReply(status=response.status_code, headers=_lowered(response.headers), body=whole)
+
+    async def _open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[Any, "_Family"]:
         """Return an unread response with a status below 300, and the family that it belongs to."""
         client = self._client()
         family = _family_of(client)
@@ -147,7 +159,7 @@ class HttpSender:
             is_last = attempt == self._max_retries
             wait = min(FIRST_WAIT * 2**attempt, MAX_WAIT)
             try:
-                response = await client.send(client.build_request("POST", url, **options), stream=True)
+                response = await client.send(client.build_request(method, url, **options), stream=True)
             except family.unconnected as e:
                 if is_last:
                     raise self._failed(url, e) from e

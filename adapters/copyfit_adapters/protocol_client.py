@@ -1,14 +1,17 @@
 """What the clients of all wire protocols do in the same way: complete, stream, close, and keep their secrets."""
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from copyfit.errors import MalformedReply
 from copyfit.shapes.budgets import ModelLimits
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.model_input import ModelInput
@@ -17,6 +20,7 @@ from copyfit_adapters.auth import Auth, Home, home_key
 from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.connection import Connection, StreamDecoder, check_address
 from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, Timeouts
+from copyfit_adapters.model_lists import read_limits
 from copyfit_adapters.overflow.refusal import Asked
 
 
@@ -53,11 +57,13 @@ class ProtocolClient(ABC):
     """
 
     def __init__(self, model: str, home: Home, path: str, **options: Unpack[ClientOptions]) -> None:
+        for name in sorted(options.keys() - ClientOptions.__annotations__.keys()):
+            raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
         base_url = options.get("base_url", home.url)
         check_address(base_url, path)
         asked = Asked(provider=options.get("provider", home.provider), model=model)
         auth = options.get("auth") or home_key(home, base_url, options.get("api_key"), asked)
-        self._asked = Asked(provider=asked.provider, model=model, secrets=auth.secrets)
+        self._asked = Asked(provider=asked.provider, model=model, secrets=_SecretsOf(auth))
         self._at_home = home.owns(base_url)
         self._host = urlsplit(base_url).hostname
         self._limits = options.get("limits")
@@ -118,6 +124,27 @@ class ProtocolClient(ABC):
             async for event in events:
                 yield event
 
+    async def fetch_limits(self) -> ModelLimits | None:
+        """Ask the provider's models endpoint what the model takes; None where it does not say.
+
+        Raises:
+            ProviderError: the provider refuses, cannot be reached, or answers with no JSON.
+
+        """
+        path = self._models_path()
+        if path is None:
+            return None
+        reply = await self._connection.get(path, self._headers(stream=False))
+        try:
+            said = json.loads(reply.body)
+        except (ValueError, RecursionError) as e:
+            raise MalformedReply(
+                f"The models endpoint of {self.provider} answers with no JSON; check the base URL.",
+                provider=self.provider,
+                model=self.model,
+            ) from e
+        return read_limits(said, self.model)
+
     async def aclose(self) -> None:
         """Close the connections that this client opened itself."""
         await self._connection.aclose()
@@ -145,6 +172,20 @@ class ProtocolClient(ABC):
     def _decoder(self) -> StreamDecoder:
         """Return what reads a streamed answer."""
 
+    def _models_path(self) -> str | None:
+        """Return where the provider tells about the model, below the base URL; None where it does not."""
+        return "/models"
+
     def _headers(self, *, stream: bool) -> Mapping[str, str]:
         """Return the protocol's own headers, beside the kinds of content and what proves who sends."""
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _SecretsOf:
+    """The secrets that `auth` knows at the moment; some come with the first request, and change."""
+
+    auth: Auth = field(repr=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.auth.secrets)

@@ -38,11 +38,15 @@ def merge(held: dict[str, Any], piece: Mapping[str, Any]) -> None:
 def _grow(held: list[Any], pieces: list[Any]) -> None:
     for piece in pieces:
         index = piece.get("index") if isinstance(piece, dict) else None
-        same = [entry for entry in held if isinstance(entry, dict) and entry.get("index") == index]
-        if index is not None and same:
-            merge(same[-1], piece)
+        same = None if index is None else _entry(held, index)
+        if same is not None:
+            merge(same, piece)
         else:
             held.append(piece)
+
+
+def _entry(held: list[Any], index: Any) -> dict[str, Any] | None:
+    return next((entry for entry in held if isinstance(entry, dict) and entry.get("index") == index), None)
 
 
 def settled(value: Any) -> Any:

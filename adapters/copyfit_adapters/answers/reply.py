@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from copyfit.errors import MalformedReply, ProviderError
@@ -71,6 +72,11 @@ def text_of(value: Any) -> str | None:
 def count_of(value: Any) -> int | None:
     """Return `value` if it is a whole number of tokens."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def digest_of(reply: Mapping[str, Any]) -> str:
+    """Return twelve digits that tell a `reply` from others and are the same when it is replayed."""
+    return sha256(json.dumps(reply, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def spoken(fields: Mapping[str, Any], modelled: frozenset[str] = frozenset()) -> dict[str, Any]:

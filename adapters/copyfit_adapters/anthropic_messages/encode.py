@@ -14,22 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from copyfit.shapes.identity_memo import IdentityMemo
-from copyfit.shapes.messages import Message, Origin, ToolMessage
+from copyfit.shapes.messages import Message
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS
 from copyfit_adapters.anthropic_messages.fields import OUTSIDE_INPUT, read_fields, read_tool
-from copyfit_adapters.anthropic_messages.messages import AROUND
 from copyfit_adapters.anthropic_messages.parts import WRITER, encode_blocks
 from copyfit_adapters.codec.request import WireRequest
-from copyfit_adapters.codec.writing import given, separated
+from copyfit_adapters.codec.turns import Turn, around, as_turns, last_stable
+from copyfit_adapters.codec.writing import body_of, given
 
 PATH = "/messages"
 
 CacheTime = Literal["5m", "1h"]
 """How long the provider keeps a prefix after its last use, in the protocol's own words."""
-
-_STABLE = (Origin.CANONICAL, Origin.CHECKPOINT)
 
 
 def encode(
@@ -51,8 +49,28 @@ def encode(
         UnencodableInput: the protocol has no form for something in the input; the error names it.
 
     """
+    body = encode_body(model_input, {"model": model}, stream=stream, cache=cache, known=known)
+    return WireRequest(path=PATH, body=body)
+
+
+def encode_body(
+    model_input: ModelInput,
+    address: Mapping[str, Any],
+    *,
+    stream: bool = False,
+    cache: CacheTime | None = None,
+    known: IdentityMemo[bytes] | None = None,
+) -> bytes:
+    """Return the body of the request; its first fields are the `address`: who answers, in which version.
+
+    For the rest see `encode`.
+
+    Raises:
+        UnencodableInput: the protocol has no form for something in the input; the error names it.
+
+    """
     mark = None if cache is None else {"type": "ephemeral"} | ({"ttl": cache} if cache != "5m" else {})
-    head = {"model": model} | _settings(model_input, stream=stream)
+    head = dict(address) | _settings(model_input, stream=stream)
     if model_input.system:
         head["system"] = model_input.system
         if mark is not None:
@@ -62,12 +80,7 @@ def encode(
         for index, tool in enumerate(model_input.tools)
     ]
     messages = _messages(model_input.messages, known, mark)
-    pieces = [WRITER.dumps(head, "settings")[:-1]]
-    if tools:
-        pieces += [b',"tools":[', *separated(tools), b"]"]
-    pieces += [b',"messages":[', *messages, b"]}"]
-    # The body is joined once: a second copy of its megabytes takes longer than all the rest.
-    return WireRequest(path=PATH, body=b"".join(pieces))
+    return body_of(WRITER.dumps(head, "settings"), tools, messages)
 
 
 def encode_message(message: Message, where: str = "message", *, mark: Mapping[str, Any] | None = None) -> bytes:
@@ -105,46 +118,21 @@ def encode_tool(tool: ToolSpec, *, where: str = "tool", mark: Mapping[str, Any] 
 def _messages(
     messages: Iterable[Message], known: IdentityMemo[bytes] | None, mark: Mapping[str, Any] | None
 ) -> Iterator[bytes]:
-    """Yield the pieces of the wire messages; neighbours under one role are one, but for those with own fields."""
+    """Return the pieces of the wire messages; neighbours under one role are one, but for those with own fields."""
     kept = list(messages)
     written = list(WRITER.fragments(kept, known, encode_message))
     if mark is not None:
-        last = _last_stable(kept, written)
+        last = last_stable(kept, written)
         if last is not None:
             written[last] = encode_message(kept[last], f"messages[{last}]", mark=mark)
-    role, end = "", b""
-    for index, (message, fragment) in enumerate(zip(kept, written, strict=True)):
-        around = _around(message, f"messages[{index}]")
-        own = "assistant" if message.role == "assistant" else "user"
-        if not fragment:
-            continue
-        if own == role and not around:
-            yield b","
-        else:
-            yield end + (b"," if end else b"") + f'{{"role":"{own}","content":['.encode()
-        yield fragment
-        role = "" if around else own
-        end = b"]," + WRITER.dumps(around, f"messages[{index}]")[1:] if around else b"]}"
-    yield end
-
-
-def _last_stable(messages: list[Message], written: list[bytes]) -> int | None:
-    last = None
-    for index, message in enumerate(messages):
-        if message.origin not in _STABLE:
-            break
-        if written[index]:
-            last = index
-    return last
-
-
-def _around(message: Message, where: str) -> Mapping[str, Any]:
-    """Return the fields that stand around the message's blocks, beside role and content."""
-    own = WRITER.own(message.extra)
-    around = own.get(AROUND, {}) if isinstance(message, ToolMessage) else own
-    if not isinstance(around, Mapping) or around.keys() & {"role", "content"}:
-        raise WRITER.refused(where, "its extra would change the role or the content of the message")
-    return around
+    return as_turns(
+        Turn(
+            "assistant" if message.role == "assistant" else "user",
+            fragment,
+            around(message, WRITER, f"messages[{index}]"),
+        )
+        for index, (message, fragment) in enumerate(zip(kept, written, strict=True))
+    )
 
 
 def _settings(model_input: ModelInput, *, stream: bool) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from typing import Any
 from copyfit.shapes.model_input import ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.anthropic_messages.blocks import READER
-from copyfit_adapters.codec.reading import positive, real, texts, without
+from copyfit_adapters.codec.functions import pop_all
+from copyfit_adapters.codec.reading import given_fields, positive, real, take, texts, without
 
-OUTSIDE_INPUT = frozenset({"model", "messages", "stream"})
-"""Fields that are no settings: who answers, what is said, and how the answer travels."""
+OUTSIDE_INPUT = frozenset({"model", "anthropic_version", "messages", "stream"})
+"""Fields that are no settings: who answers, by which version, what is said, and how the answer travels."""
 
 
 def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[ToolSpec, ...]]:
@@ -18,32 +19,21 @@ def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[Tool
     A field with a value that the shapes have no place for stays whole in ``settings.extra``: a system of several
     blocks, a list with a tool that runs at the provider, a tool choice of another kind. A null is an absent field.
     """
-    given = {
-        name: value
-        for name, value in body.items()
-        if name not in OUTSIDE_INPUT and not (value is None and name in _MODELLED)
-    }
-    system = _read_system(given.get("system"))
+    rest = given_fields(body, OUTSIDE_INPUT, {"system", "tools", "tool_choice", *_READERS})
+    system = _read_system(rest.get("system"))
     if system is not None:
-        given.pop("system", None)
-    tools = _read_tools(given.get("tools"))
-    if tools is not None:
-        given.pop("tools", None)
-    settings: dict[str, Any] = {}
-    for wire, (name, read) in _READERS.items():
-        value = read(given[wire]) if wire in given else None
-        if value is not None:
-            settings[name] = value
-            del given[wire]
-    schema, rest = _read_format(given.get("output_config"))
-    if schema is not None:
-        settings["response_schema"] = schema
-        given = without(given, "output_config") | ({"output_config": rest} if rest else {})
-    choice = _read_choice(given.get("tool_choice"))
+        del rest["system"]
+    tools = pop_all(rest, "tools", read_tool)
+    settings = take(rest, _READERS)
+    choice = _read_choice(rest.get("tool_choice"))
     if choice is not None:
         settings |= choice
-        del given["tool_choice"]
-    return system or "", ModelSettings(**settings, extra=READER.extra(given)), tools or ()
+        del rest["tool_choice"]
+    schema, beside = _read_format(rest.get("output_config"))
+    if schema is not None:
+        settings["response_schema"] = schema
+        rest = without(rest, "output_config") | ({"output_config": beside} if beside else {})
+    return system or "", ModelSettings(**settings, extra=READER.extra(rest)), tools
 
 
 def read_tool(tool: Any) -> ToolSpec | None:
@@ -70,13 +60,6 @@ def _read_system(value: Any) -> str | None:
         block = without(value[0], "cache_control")
         value = block["text"] if set(block) == {"type", "text"} and block["type"] == "text" else None
     return value if isinstance(value, str) else None
-
-
-def _read_tools(value: Any) -> tuple[ToolSpec, ...] | None:
-    if not isinstance(value, list):
-        return () if value is None else None
-    tools = tuple(tool for tool in map(read_tool, value) if tool is not None)
-    return tools if len(tools) == len(value) else None
 
 
 def _read_format(value: Any) -> tuple[ResponseSchema | None, dict[str, Any]]:
@@ -110,4 +93,3 @@ _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "stop_sequences": ("stop", texts),
 }
 """Each field's name in the settings and its reader, which returns None for what has no place there."""
-_MODELLED = frozenset({"system", "tools", "tool_choice", *_READERS})

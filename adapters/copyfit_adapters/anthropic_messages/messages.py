@@ -18,11 +18,8 @@ from copyfit_adapters.anthropic_messages.blocks import (
     read_block,
     read_content,
 )
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
 from copyfit_adapters.codec.reading import without
-
-AROUND = "message"
-"""In a tool message's extra: the fields of the message around its result, where those of the result stand."""
+from copyfit_adapters.codec.turns import read_turn
 
 
 def read_message(message: Any, where: str) -> list[UserMessage | AssistantMessage | ToolMessage]:
@@ -43,7 +40,9 @@ def read_message(message: Any, where: str) -> list[UserMessage | AssistantMessag
         marker = {} if role == "user" else {"role": role}
         read = read_content(content, f"{where}.content")
         return [UserMessage(content=read, extra=READER.extra(marker | rest))]
-    return _read_user(as_list(content, f"{where}.content"), rest, where)
+    blocks = enumerate(as_list(content, f"{where}.content"))
+    parts = (_user_part(block, f"{where}.content[{index}]") for index, block in blocks)
+    return read_turn(parts, rest, READER)
 
 
 def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
@@ -63,25 +62,6 @@ def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
     return AssistantMessage(content=tuple(parts), extra=extra)
 
 
-def _read_user(
-    blocks: list[Any], rest: dict[str, Any], where: str
-) -> list[UserMessage | AssistantMessage | ToolMessage]:
-    read: list[UserMessage | AssistantMessage | ToolMessage] = []
-    said: list[ContentPart] = []
-    for index, block in enumerate(blocks):
-        part = read_block(block, f"{where}.content[{index}]")
-        if not isinstance(part, ToolMessage):
-            said.append(part if isinstance(part, ContentPart) else carried(block))
-            continue
-        if said:
-            read.append(UserMessage(content=tuple(said)))
-            said = []
-        read.append(part)
-    if said or not read:
-        read.append(UserMessage(content=tuple(said)))
-    if rest:
-        first = read[0]
-        own = dict(first.extra.get(PROTOCOL, {}))
-        added = own | {AROUND: rest} if isinstance(first, ToolMessage) else rest
-        read[0] = first.model_copy(update={"extra": READER.extra(added)})
-    return read
+def _user_part(block: Any, where: str) -> ContentPart | ToolMessage:
+    read = read_block(block, where)
+    return read if isinstance(read, ContentPart | ToolMessage) else carried(block)

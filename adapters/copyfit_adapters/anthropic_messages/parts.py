@@ -20,9 +20,9 @@ from copyfit.shapes.messages import (
 )
 from copyfit_adapters.anthropic_messages.blocks import read_block
 from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
-from copyfit_adapters.anthropic_messages.messages import AROUND
 from copyfit_adapters.codec.json_text import as_object
 from copyfit_adapters.codec.reading import DATA_URL, without
+from copyfit_adapters.codec.turns import AROUND
 from copyfit_adapters.codec.writing import Writer
 
 WRITER = Writer(PROTOCOL)

@@ -1,8 +1,8 @@
 """Read a messages request body back into the model input that it carries: the inverse of `encode`.
 
 It reads what any client sends: text or blocks as content, a system of one text or of several blocks, fields that
-nobody has heard of yet. What is not part of a model input is left out: the model's name, and whether the answer is
-streamed.
+nobody has heard of yet. What is not part of a model input is left out: the model's name, the version by which a
+cloud that hosts it reads the request, and whether the answer is streamed.
 """
 
 from copyfit.shapes.model_input import ModelInput

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import ModelOutput, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from copyfit_adapters.answers.framing import SseFraming
+from copyfit_adapters.answers.framing import Framing, SseFraming
 from copyfit_adapters.answers.stream import AnswerStream
 from copyfit_adapters.anthropic_messages.decode import REPLIES, SOMEONE, decode, is_error, read_reply
 from copyfit_adapters.codec.json_text import ExactJson, join_surrogates
+from copyfit_adapters.codec.reading import without
 from copyfit_adapters.overflow.refusal import Asked
 
 _LISTED = {"citation": "citations"}
@@ -22,11 +23,11 @@ _LISTED = {"citation": "citations"}
 class MessagesStream(AnswerStream):
     """Decodes one streamed answer; feed it bytes cut anywhere, then close it.
 
-    `asked` says who was asked, for errors.
+    `asked` says who was asked, for errors; `framing` how the events travel, if not as server-sent ones.
     """
 
-    def __init__(self, asked: Asked = SOMEONE) -> None:
-        super().__init__(asked, REPLIES, SseFraming())
+    def __init__(self, asked: Asked = SOMEONE, framing: Framing | None = None) -> None:
+        super().__init__(asked, REPLIES, framing or SseFraming())
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, _Block] = {}
         self._unknown: list[Any] = []
@@ -60,6 +61,8 @@ class MessagesStream(AnswerStream):
             case "message_delta":
                 self._update(chunk)
             case "message_stop":
+                # Bedrock adds its own measurements to it.
+                self._message = without(chunk, "type") | self._message
                 return [self._finish()]
             case "content_block_stop" | "ping":
                 pass

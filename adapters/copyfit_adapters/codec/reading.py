@@ -4,7 +4,7 @@ A value reader returns None for what has no place in the shapes; the field then 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,50 @@ def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in names}
 
 
+def given_fields(body: Mapping[str, Any], outside: Collection[str], modelled: Collection[str]) -> dict[str, Any]:
+    """Return the fields of a request that are not `outside` its settings; a null among the `modelled` is none."""
+    return {
+        name: value
+        for name, value in body.items()
+        if name not in outside and not (value is None and name in modelled)
+    }
+
+
+def take(fields: dict[str, Any], readers: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> dict[str, Any]:
+    """Take out of `fields` what has a place among the settings, and return it under its name there.
+
+    `readers` give for each field its name in the settings and its reader.
+    """
+    settings: dict[str, Any] = {}
+    for wire, (name, read) in readers.items():
+        value = read(fields[wire]) if wire in fields else None
+        if value is not None:
+            settings[name] = value
+            del fields[wire]
+    return settings
+
+
+def pop_text(fields: dict[str, Any], name: str) -> str | None:
+    """Take a text out of `fields`; what is no text stays there, and a null is none."""
+    value = fields.get(name)
+    if value is None or isinstance(value, str):
+        fields.pop(name, None)
+        return value
+    return None
+
+
+def system_text(messages: list[Any], *roles: str) -> str | None:
+    """Return the text of the first of the `messages` if it says that and its role, one of `roles`, and no more."""
+    match messages:
+        case [{"role": role, "content": content, **rest}, *_] if role in roles and not rest:
+            match content:
+                case str(text):
+                    return text
+                case [{"type": "text", "text": str(text), **inner}] if not inner:
+                    return text
+    return None
+
+
 def positive(value: Any) -> int | None:
     """Return a whole number above 0, such as a cap in tokens."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
@@ -112,3 +156,8 @@ def texts(value: Any) -> tuple[str, ...] | None:
     """Return a list of texts."""
     whole = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
     return tuple(value) if whole else None
+
+
+def text_or_texts(value: Any) -> tuple[str, ...] | None:
+    """Return a list of texts, of which there may be only one without a list."""
+    return (value,) if isinstance(value, str) else texts(value)

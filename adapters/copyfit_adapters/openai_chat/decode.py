@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from copyfit.shapes.messages import AssistantMessage
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, count_of, digest_of, spoken, text_of
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
 from copyfit_adapters.openai_chat.messages import read_assistant
@@ -76,7 +77,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         raise REPLIES.malformed("has no choice with a message", asked)
     response_id = text_of(reply.get("id"))
     try:
-        message = read_assistant(_sendable(said, response_id), "$.choices[0].message")
+        message = read_assistant(_sendable(said, response_id or digest_of(reply)), "$.choices[0].message")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
     others = choices[1:] if isinstance(choices, list) else []
@@ -84,13 +85,21 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     word = text_of(choice.get("finish_reason"))
     return ModelOutput(
         message=message,
-        finish_reason=FinishReason.REFUSAL if said.get("refusal") else _FINISH.get(word or "", FinishReason.OTHER),
+        finish_reason=_finish_reason(word, message),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
         model=text_of(reply.get("model")),
         response_id=response_id,
         extra=spoken(extra),
     )
+
+
+def _finish_reason(word: str | None, message: AssistantMessage) -> FinishReason:
+    """Return why the answer ended; a refusal is told in the message, and calls are not told by every server."""
+    if message.extra.get(PROTOCOL, {}).get("refusal"):
+        return FinishReason.REFUSAL
+    reason = _FINISH.get(word or "", FinishReason.OTHER)
+    return FinishReason.TOOL_CALLS if reason is FinishReason.STOP and message.tool_calls else reason
 
 
 def read_usage(usage: Any) -> Usage:
@@ -115,7 +124,7 @@ def read_usage(usage: Any) -> Usage:
     )
 
 
-def _sendable(said: dict[str, Any], response_id: str | None) -> dict[str, Any]:
+def _sendable(said: dict[str, Any], answer_id: str) -> dict[str, Any]:
     """Return the message in the form in which it may go back in a later request.
 
     Fields that say nothing (null, empty) go; calls get what the server left out. A text answer is plain text, and
@@ -124,19 +133,19 @@ def _sendable(said: dict[str, Any], response_id: str | None) -> dict[str, Any]:
     fields = spoken(said)
     calls = fields.get("tool_calls")
     if isinstance(calls, list):
-        fields["tool_calls"] = [_completed(call, index, response_id) for index, call in enumerate(calls)]
+        fields["tool_calls"] = [_completed(call, index, answer_id) for index, call in enumerate(calls)]
     beside = isinstance(calls, list) or any(isinstance(fields.get(name), str) for name in THINKING_FIELDS)
     if not fields.get("content"):
         fields["content"] = None if beside else ""
     return fields
 
 
-def _completed(call: Any, index: int, response_id: str | None) -> Any:
+def _completed(call: Any, index: int, answer_id: str) -> Any:
     if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
         return call
     arguments = call["function"].get("arguments")
     if isinstance(arguments, dict):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
     function = {**call["function"], "arguments": arguments or "{}"}
-    made = {"id": call.get("id") or f"call-{response_id or 'answer'}-{index}", "function": function}
+    made = {"id": call.get("id") or f"call-{answer_id}-{index}", "function": function}
     return {name: value for name, value in (call | made).items() if name != "index"}

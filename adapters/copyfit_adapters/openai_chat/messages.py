@@ -25,7 +25,8 @@ from copyfit.shapes.messages import (
     ToolMessage,
     UserMessage,
 )
-from copyfit_adapters.codec.reading import DATA_URL, Reader, without
+from copyfit_adapters.codec.functions import pop_all, read_function_call
+from copyfit_adapters.codec.reading import DATA_URL, Reader, pop_text, without
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
 
 ContentPart = TextPart | ImagePart | FilePart
@@ -50,9 +51,9 @@ def read_message(message: Any, where: str) -> UserMessage | AssistantMessage | T
     if role == "tool":
         call_id = _READER.text(rest.pop("tool_call_id", None), f"{where}.tool_call_id")
         return ToolMessage(
-            call_id=call_id, content=content, name=_pop_text(rest, "name"), extra=_READER.extra(rest)
+            call_id=call_id, content=content, name=pop_text(rest, "name"), extra=_READER.extra(rest)
         )
-    name = _pop_text(rest, "name")
+    name = pop_text(rest, "name")
     marker = {} if role == "user" else {"role": role}
     return UserMessage(content=content, name=name, extra=_READER.extra(marker | rest))
 
@@ -68,9 +69,9 @@ def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
     """
     content = _read_content(fields.get("content"), f"{where}.content")
     rest = without(fields, "role", "content")
-    name = _pop_text(rest, "name")
+    name = pop_text(rest, "name")
     thinking = _pop_thinking(rest)
-    calls = _pop_calls(rest)
+    calls = pop_all(rest, "tool_calls", read_call)
     if thinking or calls:
         said = (TextPart(text=content),) if isinstance(content, str) else content
         parts: tuple[AssistantPart, ...] = (*thinking, *said, *calls)
@@ -100,17 +101,7 @@ def read_part(part: Any, where: str) -> ContentPart:
 
 def read_call(call: Any) -> ToolCall | None:
     """Return the shape of one entry of `tool_calls`, or None when it is not a complete call of a function."""
-    if not isinstance(call, dict) or call.get("type", "function") != "function":
-        return None
-    function = call.get("function")
-    if not isinstance(function, dict):
-        return None
-    call_id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
-    if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
-        return None
-    rest = without(call, "id", "type", "function")
-    inner = without(function, "name", "arguments")
-    return ToolCall(id=call_id, name=name, arguments=arguments, extra=_READER.extra(rest, function=inner))
+    return read_function_call(call, _READER)
 
 
 def _read_content(content: Any, where: str) -> Content:
@@ -162,24 +153,3 @@ def _pop_thinking(rest: dict[str, Any]) -> tuple[ThinkingPart, ...]:
             opaque = {} if field == THINKING_FIELDS[0] else {"field": field}
             found = (ThinkingPart(text=rest.pop(field), provider=PROTOCOL, opaque=opaque),)
     return found
-
-
-def _pop_calls(rest: dict[str, Any]) -> tuple[ToolCall, ...]:
-    value = rest.get("tool_calls")
-    if value is None or value == []:
-        rest.pop("tool_calls", None)
-        return ()
-    read = [read_call(call) for call in value] if isinstance(value, list) else [None]
-    calls = tuple(call for call in read if call is not None)
-    if len(calls) < len(read):
-        return ()
-    del rest["tool_calls"]
-    return calls
-
-
-def _pop_text(rest: dict[str, Any], field: str) -> str | None:
-    value = rest.get(field)
-    if value is None or isinstance(value, str):
-        rest.pop(field, None)
-        return value
-    return None

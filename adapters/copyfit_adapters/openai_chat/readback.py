@@ -8,11 +8,8 @@ The first message is the system text when it says nothing but its role (system o
 other system message stays in its place among the messages (see `messages`).
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.codec.reading import Reader
+from copyfit_adapters.codec.reading import Reader, system_text
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
 from copyfit_adapters.openai_chat.fields import read_fields
 from copyfit_adapters.openai_chat.messages import read_message
@@ -28,7 +25,7 @@ def readback(body: bytes) -> ModelInput:
     reader = Reader(PROTOCOL)
     request = reader.request(body)
     messages = reader.list(request.get("messages"), "$.messages")
-    system = _system_text(messages[0]) if messages else None
+    system = system_text(messages, "system", "developer")
     first = 0 if system is None else 1
     settings, tools = read_fields(request)
     return ModelInput(
@@ -40,16 +37,3 @@ def readback(body: bytes) -> ModelInput:
         tools=tools,
         settings=settings,
     )
-
-
-def _system_text(message: Any) -> str | None:
-    if not isinstance(message, Mapping) or set(message) != {"role", "content"}:
-        return None
-    if message["role"] not in ("system", "developer"):
-        return None
-    content = message["content"]
-    if isinstance(content, list) and len(content) == 1:
-        part = content[0]
-        is_text = isinstance(part, Mapping) and set(part) == {"type", "text"} and part["type"] == "text"
-        content = part["text"] if is_text else None
-    return content if isinstance(content, str) else None

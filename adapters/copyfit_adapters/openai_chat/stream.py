@@ -51,11 +51,12 @@ class ChatStream(AnswerStream):
             if not isinstance(index, int):
                 raise self._malformed("sends a choice without a number")
             choice = self._choices.setdefault(index, {"index": index, "message": {}})
-            delta = entry.get("delta")
+            # Writer repeats an empty message beside each delta; others send a message where a delta belongs.
+            delta = entry.get("delta", entry.get("message"))
             if isinstance(delta, dict):
                 given = self._add_delta(choice["message"], delta)
                 events += given if index == 0 else []
-            rest = {name: value for name, value in entry.items() if name not in ("index", "delta")}
+            rest = {name: value for name, value in entry.items() if name not in ("index", "delta", "message")}
             merge(choice, {"logprobs": rest.pop("logprobs", None)})
             choice |= {name: value for name, value in rest.items() if value is not None}
         return events
@@ -70,7 +71,7 @@ class ChatStream(AnswerStream):
             events.append(TextDelta(text))
         calls = delta.get("tool_calls")
         if isinstance(calls, list):
-            held = message.setdefault("tool_calls", [])
+            held = message["tool_calls"] = message.get("tool_calls") or []
             events += [self._add_call(held, piece) for piece in calls]
         merge(message, {name: value for name, value in delta.items() if name != "tool_calls"})
         return events

@@ -9,7 +9,7 @@ from copyfit_adapters.overflow.families import MACHINE_WORDS, PROVIDER_HABITS, W
 from copyfit_adapters.overflow.numbers import cap_counts, token_counts
 from copyfit_adapters.overflow.rules import Kind, Rule
 from copyfit_adapters.overflow.sources import evidence_of
-from copyfit_adapters.overflow.vetoes import FAULTS, OUTPUT_CAPS, VETOES
+from copyfit_adapters.overflow.vetoes import FAULTS, NAMED, OUTPUT_CAPS, VETOES
 from copyfit_adapters.overflow.wording import plain
 
 RULES: tuple[Rule, ...] = (
@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     *WORDINGS,
     *PROVIDER_HABITS,
     *FAULTS,
+    *NAMED,
 )
 """The table, in the order in which it is tried; the first rule that fits decides."""
 

@@ -1,7 +1,7 @@
 """Turn a judged error into the typed error that the caller gets."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,11 +40,14 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Who was asked, for errors; `secrets` are masked wherever an error repeats what a provider said."""
+    """Who was asked, for errors; `secrets` are masked wherever an error repeats what a provider said.
+
+    They are read anew for each error, so that a source of secrets may learn new ones.
+    """
 
     provider: str
     model: str | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    secrets: Iterable[str] = field(default=(), repr=False)
 
 
 def refusal(evidence: Evidence, asked: Asked, *, verdict: Verdict | None = None) -> ProviderError:
@@ -77,7 +80,7 @@ def refusal(evidence: Evidence, asked: Asked, *, verdict: Verdict | None = None)
     return error(sentence, retryable=retryable, **facts)
 
 
-def quote(text: str, secrets: Sequence[str] = ()) -> str:
+def quote(text: str, secrets: Iterable[str] = ()) -> str:
     """Return `text` on one line, at most `QUOTE_CHARS` long, with `secrets` and what looks like a key masked."""
     for secret in secrets:
         if secret:
@@ -106,7 +109,8 @@ def _error_type(status: int | None, kind: Kind) -> type[ProviderError]:
             return AuthFailed
         case 429:
             return RateLimited
-        case 408:
+        # Bedrock says 424 when the model broke off its answer.
+        case 408 | 424:
             return Unavailable
         case int() if 400 <= status < 500:
             return BadRequest

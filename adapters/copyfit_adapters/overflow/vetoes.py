@@ -218,8 +218,61 @@ FAULTS: tuple[Rule, ...] = (
             r"\berror sending request\b|\bconnection (?:error|reset|refused|closed|aborted|lost|terminated)\b",
             r"\bstream (?:disconnected|closed|ended) (?:before|unexpectedly|prematurely)\b|\bsocket hang up\b",
             r"\beconn(?:reset|refused|aborted)\b|\bbroken pipe\b|\bnetwork error\b|\bfetch failed\b",
+            r"\bunexpected eof\b",
         ),
         source="Codex, Node, Rust and Python clients: the connection broke before an answer came",
     ),
 )
 """The server or the connection failed; tried last, for an outer layer says this of every error within."""
+
+
+def _named(name: str, kind: Kind, *words: str) -> Rule:
+    return Rule(
+        name=name,
+        kind=kind,
+        words=frozenset(words),
+        statuses=_WITHOUT_STATUS,
+        source="the error codes of OpenAI, Anthropic, Google and AWS, whose events in a stream have no status",
+    )
+
+
+_WITHOUT_STATUS: frozenset[int | None] = frozenset({None, 200})
+
+NAMED: tuple[Rule, ...] = (
+    _named(
+        "rate-word",
+        Kind.RATE_LIMIT_REQUESTS,
+        "rate_limit_exceeded",
+        "rate_limit_error",
+        "too_many_requests",
+        "resource_exhausted",
+        "throttlingexception",
+    ),
+    _named(
+        "auth-word",
+        Kind.AUTH,
+        "invalid_api_key",
+        "authentication_error",
+        "permission_error",
+        "permission_denied",
+        "unauthenticated",
+        "accessdeniedexception",
+    ),
+    _named("timeout-word", Kind.TIMEOUT, "timeout_error", "deadline_exceeded", "modeltimeoutexception"),
+    _named(
+        "fault-word",
+        Kind.OVERLOADED,
+        "overloaded_error",
+        "engine_overloaded_error",
+        "server_error",
+        "internal_server_error",
+        "api_error",
+        "internal",
+        "unavailable",
+        "internalserverexception",
+        "serviceunavailableexception",
+        "modelstreamerrorexception",
+        "modelnotreadyexception",
+    ),
+)
+"""Words that say what kind of error it is where neither its sentence nor a status does; tried at the very last."""

@@ -238,6 +238,10 @@ class ClientConformance:
         with pytest.raises(AuthFailed, match=self.variable):
             self.client_of(server, api_key=None, base_url=_ELSEWHERE)
 
+    def test_an_option_that_is_none_is_refused(self) -> None:
+        with pytest.raises(TypeError, match="max_retrys"):
+            type(self).open_client(api_key=KEY, max_retrys=0)
+
     def test_a_missing_key_is_told_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(self.variable, raising=False)
         with pytest.raises(AuthFailed, match=f"set {self.variable}"):

@@ -117,6 +117,7 @@ class InputStrategies:
     tool_extra: Extras
     settings_extra: Extras
     call_ids: st.SearchStrategy[str] = TEXTS
+    tool_names: st.SearchStrategy[str | None] = st.none() | TEXTS
     parameters: st.SearchStrategy[dict[str, Any]] = OBJECTS
     choices: st.SearchStrategy[str | None] = CHOICES
 
@@ -136,7 +137,7 @@ class InputStrategies:
                 ToolMessage,
                 call_id=self.call_ids,
                 content=content,
-                name=name,
+                name=self.tool_names,
                 is_error=st.booleans(),
                 projected=st.booleans(),
                 extra=self.tool_message_extra,

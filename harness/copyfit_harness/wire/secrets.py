@@ -46,6 +46,11 @@ PATTERNS = (
     ),
     _shape("payment key", [b"_live_", b"_test_"], _START + rb"(?P<secret>[rs]k_(?:live|test)_\w{16,})"),
     _shape("AWS access key", [b"AKIA", b"ASIA"], _START + rb"(?P<secret>(?:AKIA|ASIA)[A-Z0-9]{16})(?!\w)"),
+    _shape(
+        "Bedrock API key",
+        [b"ABSK", b"bedrock-api-key-"],
+        _START + rb"(?P<secret>(?:ABSK|bedrock-api-key-)(?=[\w+/]{0,80}\d)[\w+/]{40,}=*)",
+    ),
     _shape("Google API key", [b"AIza"], _START + rb"(?P<secret>AIza[\w-]{30,})"),
     _shape("Google access token", [b"ya29."], _START + rb"(?P<secret>ya29\.[\w.-]{20,})"),
     _shape(

@@ -48,9 +48,10 @@ class TestAnthropicMessagesClient(ClientConformance):
     async def test_the_version_betas_and_cache_marks_travel_when_they_are_asked_for(self, family: Any) -> None:
         server = Server(family, lambda: family.Response(200, json=self.answer))
         await self.client_of(server, betas=("a-1", "b-2"), cache="1h").complete(self.hello)
-        await self.client_of(server).complete(self.hello)
+        await self.client_of(server, version="2026-10-21").complete(self.hello)
         marked, plain = server.requests
-        assert marked.headers["anthropic-version"] == plain.headers["anthropic-version"] == "2023-06-01"
+        assert marked.headers["anthropic-version"] == "2023-06-01"
+        assert plain.headers["anthropic-version"] == "2026-10-21"
         assert marked.headers["anthropic-beta"] == "a-1,b-2"
         assert "anthropic-beta" not in plain.headers
         assert json.loads(marked.read())["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}

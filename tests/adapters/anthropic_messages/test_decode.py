@@ -72,13 +72,21 @@ def test_input_tokens_include_what_the_cache_gave_and_took() -> None:
             "input_tokens": 5,
             "cache_read_input_tokens": 100,
             "cache_creation_input_tokens": 20,
+            "cache_creation": {"ephemeral_5m_input_tokens": 15, "ephemeral_1h_input_tokens": 5},
             "output_tokens": 9,
             "output_tokens_details": {"thinking_tokens": 4},
         }
     )
-    counts = (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens, usage.reasoning_tokens)
-    assert counts == (125, 100, 9, 4)
-    assert usage.raw["cache_creation_input_tokens"] == 20
+    assert (usage.input_tokens, usage.cached_input_tokens, usage.cache_write_tokens) == (125, 100, 20)
+    assert (usage.output_tokens, usage.reasoning_tokens) == (9, 4)
+    assert usage.raw["cache_creation"] == {"ephemeral_5m_input_tokens": 15, "ephemeral_1h_input_tokens": 5}
+
+
+def test_a_cache_that_nobody_speaks_of_is_not_taken_for_an_empty_one() -> None:
+    silent = read_usage({"input_tokens": 5, "output_tokens": 9, "cache_read_input_tokens": None})
+    assert (silent.input_tokens, silent.cached_input_tokens, silent.cache_write_tokens) == (5, None, None)
+    spoken = read_usage({"input_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0})
+    assert (spoken.input_tokens, spoken.cached_input_tokens, spoken.cache_write_tokens) == (5, 0, 0)
 
 
 @pytest.mark.parametrize("usage", [None, [], {}, {"input_tokens": None}, {"input_tokens": True}])

@@ -20,12 +20,13 @@ from copyfit.shapes.messages import (
     ToolMessage,
     UserMessage,
 )
-from copyfit.shapes.model_input import ModelInput, ModelSettings
+from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, PROTOCOL
 from copyfit_adapters.anthropic_messages.encode import encode
 from copyfit_adapters.errors import UnencodableInput
 
+PLAN = ResponseSchema(json_schema={"type": "object", "properties": {"plot": {"type": "string"}}})
 TOOL = ToolSpec(name="get_soil", description="Soil of a plot.", strict=True)
 THOUGHT = ThinkingPart(text="Two plots.", signature="c2ln", provider=PROTOCOL)
 HIDDEN = ThinkingPart(provider=PROTOCOL, opaque={"type": "redacted_thinking", "data": "eHl6"})
@@ -57,7 +58,14 @@ INPUT = ModelInput(
     "Be brief.",
     HISTORY,
     (TOOL,),
-    ModelSettings(temperature=0.5, stop=("END",), tool_choice="tool:get_soil", parallel_tool_calls=False),
+    ModelSettings(
+        temperature=0.5,
+        stop=("END",),
+        tool_choice="tool:get_soil",
+        parallel_tool_calls=False,
+        response_schema=PLAN,
+        extra={PROTOCOL: {"output_config": {"effort": "low"}}},
+    ),
 )
 
 
@@ -131,6 +139,16 @@ def test_settings_without_a_cap_get_the_documented_one() -> None:
     assert body_of(ModelInput("", (), settings=ModelSettings(max_output_tokens=7)))["max_tokens"] == 7
 
 
+def test_the_form_of_the_answer_stands_beside_what_else_is_said_of_the_output() -> None:
+    assert body_of(INPUT)["output_config"] == {
+        "format": {"type": "json_schema", "schema": PLAN.json_schema},
+        "effort": "low",
+    }
+    alone = ModelInput("", (), settings=ModelSettings(response_schema=PLAN))
+    assert body_of(alone)["output_config"] == {"format": {"type": "json_schema", "schema": PLAN.json_schema}}
+    assert "output_config" not in body_of(ModelInput("", ()))
+
+
 def test_marks_stand_at_the_ends_of_the_stable_prefix() -> None:
     passing = UserMessage(content="It is noon.", origin=Origin.CONTRIBUTED)
     more = (*HISTORY, passing, UserMessage(content="And later?"))
@@ -193,6 +211,16 @@ REFUSED: dict[str, ModelInput] = {
     "a system from extra": ModelInput("", (), settings=ModelSettings(extra={PROTOCOL: {"system": "x"}})),
     "a second system": ModelInput("x", (), settings=ModelSettings(extra={PROTOCOL: {"system": [1]}})),
     "tools from extra": ModelInput("", (), (TOOL,), ModelSettings(extra={PROTOCOL: {"tools": [{}]}})),
+    "a second form of the answer": ModelInput(
+        "", (), settings=ModelSettings(response_schema=PLAN, extra={PROTOCOL: {"output_config": {"format": {}}}})
+    ),
+    "a form from extra": ModelInput(
+        "",
+        (),
+        settings=ModelSettings(
+            extra={PROTOCOL: {"output_config": {"format": {"type": "json_schema", "schema": {}}}}}
+        ),
+    ),
     "an unknown choice": ModelInput("", (), (TOOL,), ModelSettings(tool_choice="any")),
     "an image without data": ModelInput("", (UserMessage(content=(ImagePart(),)),)),
     "data without a type": ModelInput("", (UserMessage(content=(ImagePart(data="QUJD"),)),)),

@@ -1,6 +1,7 @@
 """What `encode` writes, `readback` reads: nothing is lost but what is declared."""
 
 import json
+from base64 import b64encode
 from itertools import pairwise
 from typing import Any
 
@@ -22,9 +23,11 @@ from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.anthropic_messages.decode import decode
 from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
 from copyfit_adapters.anthropic_messages.encode import encode
+from copyfit_adapters.anthropic_messages.hosted import BEDROCK_LOSSES, ChunkFraming, encode_for_bedrock
 from copyfit_adapters.anthropic_messages.losses import LOSSES
 from copyfit_adapters.anthropic_messages.readback import readback
 from copyfit_adapters.anthropic_messages.stream import MessagesStream
+from copyfit_adapters.aws_event_stream import encode_event
 from copyfit_harness.conformance.codec import Codec, CodecConformance
 from copyfit_harness.conformance.inputs import DATA, JSON, TEXTS, InputStrategies, extras, files, images
 
@@ -108,6 +111,27 @@ class TestAnthropicMessages(CodecConformance):
         f"event: {chunk['type']}\ndata: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode() for chunk in STREAM
     )
     stream_text = "Hél\u2028lo\U0001f600"
+
+
+def chunk(event: dict[str, Any]) -> bytes:
+    held = json.dumps({"bytes": b64encode(json.dumps(event).encode()).decode()}).encode()
+    return encode_event({":event-type": "chunk", ":message-type": "event"}, held)
+
+
+class TestAnthropicMessagesOnBedrock(CodecConformance):
+    codec = Codec(
+        encode=lambda model_input: encode_for_bedrock(model_input, "m", betas=("a-1",)).body,
+        readback=readback,
+        losses=BEDROCK_LOSSES,
+        decode=decode,
+        open_stream=lambda: MessagesStream(framing=ChunkFraming()),
+        marking=lambda model_input: encode_for_bedrock(model_input, "m", betas=("a-1",), cache="5m").body,
+    )
+    strategies = STRATEGIES
+    needs = TestAnthropicMessages.needs | {"betas": ModelInput("", ())}
+    answer = TestAnthropicMessages.answer
+    stream = b"".join(map(chunk, STREAM))
+    stream_text = TestAnthropicMessages.stream_text
 
 
 @settings(max_examples=100)

@@ -52,7 +52,12 @@ START = frame(
         "model": "m1",
         "content": [],
         "stop_reason": None,
-        "usage": {"input_tokens": 3, "cache_read_input_tokens": 7, "output_tokens": 1},
+        "usage": {
+            "input_tokens": 3,
+            "cache_read_input_tokens": 7,
+            "cache_creation_input_tokens": 2,
+            "output_tokens": 1,
+        },
     },
 )
 END = frame("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 12}) + frame(
@@ -105,7 +110,8 @@ def test_pieces_come_as_they_are_and_the_whole_at_the_end() -> None:
     assert last.output.message.content == MESSAGE
     assert last.output.finish_reason is FinishReason.TOOL_CALLS
     usage = last.output.usage
-    assert (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens) == (10, 7, 12)
+    assert (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens) == (12, 7, 12)
+    assert usage.cache_write_tokens == 2
     assert (last.output.model, last.output.response_id) == ("m1", "r1")
 
 

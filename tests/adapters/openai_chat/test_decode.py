@@ -260,3 +260,19 @@ def test_every_recorded_whole_answer_decodes() -> None:
     assert outcomes["vllm-0.32.0.chat.edge.2048"] == "ContextOverflow"
     assert outcomes["llamacpp-b11549-tools.chat.required"] == FinishReason.TOOL_CALLS
     assert outcomes["llamacpp-b11549-loading.chat"] == "Unavailable"
+
+
+def test_calls_without_ids_in_answers_without_ids_are_told_apart_and_replay_alike() -> None:
+    def call_of(created: int) -> str:
+        message = {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
+        reply = {"created": created, "choices": [{"message": message, "finish_reason": "stop"}]}
+        return decode(200, json.dumps(reply).encode()).message.tool_calls[0].id
+
+    assert call_of(1) == call_of(1) != call_of(2)
+
+
+def test_calls_are_why_an_answer_ended_though_its_server_says_stop() -> None:
+    message = {"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]}
+    assert answer(message, "stop").finish_reason is FinishReason.TOOL_CALLS
+    assert answer(message, "length").finish_reason is FinishReason.LENGTH
+    assert answer({"content": None, "refusal": "I will not."}, "stop").finish_reason is FinishReason.REFUSAL

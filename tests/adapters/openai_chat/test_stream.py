@@ -321,3 +321,15 @@ def test_a_recorded_stream_fed_byte_by_byte_decodes_the_same() -> None:
     (*_, last), _ = told([data])
     assert isinstance(last, Finished)
     assert last.output.message.tool_calls[0].name == "get_weather"
+
+
+def test_a_message_beside_the_deltas_is_not_the_answer_and_one_in_their_place_is() -> None:
+    empty = {"content": None, "tool_calls": None}
+    call = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    beside = [
+        {"choices": [{"index": 0, "delta": empty | {"tool_calls": [call]}, "message": empty}]},
+        {"choices": [{"index": 0, "delta": empty, "message": empty, "finish_reason": "tool_calls"}]},
+    ]
+    assert output(sse(*beside)).message.content == (ToolCall(id="a", name="f", arguments="{}"),)
+    instead = {"choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}]}
+    assert output(sse(instead)).message.content == "Hello"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 
@@ -252,3 +253,28 @@ def test_a_pattern_in_chinese_is_in_chinese_throughout() -> None:
         and any(compiled(pattern).search(plain(line)) for line in OTHERS if line.isascii())
     ]
     assert mixed == []
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"type": "error", "code": "rate_limit_exceeded", "message": "Something odd."}, Kind.RATE_LIMIT_REQUESTS),
+        ({"type": "error", "error": {"type": "overloaded_error", "message": "Hm."}}, Kind.OVERLOADED),
+        ({"response": {"error": {"code": "server_error", "message": "Invalid content."}}}, Kind.OVERLOADED),
+        ({"__type": "throttlingException", "message": "Slow."}, Kind.RATE_LIMIT_REQUESTS),
+        ({"__type": "modelTimeoutException", "message": "Long."}, Kind.TIMEOUT),
+        ({"error": {"code": "invalid_api_key", "message": "Wrong."}}, Kind.AUTH),
+        ({"error": "an error was encountered while running the model: unexpected EOF"}, Kind.TIMEOUT),
+    ],
+    ids=str,
+)
+def test_without_a_status_the_machine_word_says_what_kind_it_is(error: dict[str, Any], kind: Kind) -> None:
+    verdict = judge(error)
+    assert verdict is not None
+    assert verdict.kind is kind
+
+
+def test_a_status_says_more_than_the_machine_word() -> None:
+    verdict = judge({"error": {"type": "server_error", "message": "Odd."}}, status=400)
+    assert verdict is not None
+    assert verdict.kind is Kind.INVALID_REQUEST

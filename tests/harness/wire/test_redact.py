@@ -38,6 +38,25 @@ def test_only_listed_request_headers_keep_their_value() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("authorization", "AWS4-HMAC-SHA256 Credential=AKID/2026, Signature=00ff00ff00ff00ff00ff", "00ff00ff00"),
+        ("x-amz-security-token", "IQoJb3JpZ2luX2VjEJr1/token==", "IQoJb3JpZ2luX2VjEJr1/token=="),
+        ("authorization", "Bearer ya29-of-google-1", "ya29-of-google-1"),
+        ("x-goog-api-key", "goog-1234567", "goog-1234567"),
+        ("api-key", "azure-1234567", "azure-1234567"),
+        ("x-api-key", "anthropic-1", "anthropic-1"),
+    ],
+)
+def test_what_proves_who_sends_is_written_nowhere(name: str, value: str, secret: str) -> None:
+    request = WireRequest("POST", "https://h/", (JSON, (name, value)), b"{}")
+    answer = WireResponse(400, headers=(JSON,), chunks=(f'{{"message":"no good: {value}"}}'.encode(),))
+    exchange = stored(answer, request)
+    assert exchange.request.headers == (JSON, (name, "REDACTED"))
+    assert secret not in exchange.response.body.decode()
+
+
 def test_a_listed_header_that_holds_a_key_is_cleaned_too() -> None:
     headers = (("user-agent", f"agent with {KEY}"),)
     request = storable_request(WireRequest("GET", "https://h/", headers), DEFAULT_REDACTION)

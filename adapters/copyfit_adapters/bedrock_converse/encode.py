@@ -1,0 +1,201 @@
+"""Write a model input as the body of a Converse request.
+
+The bytes are ours: compact JSON in UTF-8, fields in a fixed order, messages last, so that two inputs with a common
+beginning make bodies with a common beginning. Each message's blocks are one fragment that depends on nothing but
+the message; only where a document's name was said before is the message written anew each time, with a number in
+the name, for the API takes each name once. Neighbours under one role, such as the results of parallel calls and
+what the user says after them, become one message. Text with a lone surrogate is written with JSON escapes.
+
+Fields of `extra["bedrock-converse"]` are written back where they were read. One that copyfit writes itself, or
+would read back as something else, is refused: what the model sees has one place in the input, and a role cannot be
+forged.
+
+What the API refuses by itself, and says so, is sent as it is: a history that does not begin with the user, calls
+in the history without a tool on offer, a document in a message without a text.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+from urllib.parse import quote
+
+from copyfit.shapes.identity_memo import IdentityMemo
+from copyfit.shapes.messages import Message
+from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
+from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.bedrock_converse.blocks import is_mark
+from copyfit_adapters.bedrock_converse.dialect import MARK, PROTOCOL
+from copyfit_adapters.bedrock_converse.fields import NESTED, OUTSIDE_INPUT, read_fields, read_tool
+from copyfit_adapters.bedrock_converse.names import renamed
+from copyfit_adapters.bedrock_converse.parts import WRITER, encode_blocks
+from copyfit_adapters.codec.request import WireRequest
+from copyfit_adapters.codec.turns import Turn, around, as_turns, last_stable
+from copyfit_adapters.codec.writing import given
+
+CacheTime = Literal["5m", "1h"]
+"""How long the provider keeps a prefix after its last use, in the protocol's own words."""
+
+
+def encode(
+    model_input: ModelInput,
+    model: str,
+    *,
+    stream: bool = False,
+    cache: CacheTime | None = None,
+    known: IdentityMemo[bytes] | None = None,
+) -> WireRequest:
+    """Return the request that puts `model_input` to `model`, which is a model's id or the ARN of one.
+
+    With `cache`, the ends of the stable prefix are marked for the provider's cache: the last tool, the system
+    text, and the last message before the first that lives for this invocation alone. A message whose JSON is in
+    `known` is not written again, and the JSON of the others is kept there.
+
+    Raises:
+        UnencodableInput: the protocol has no form for something in the input; the error names it.
+
+    """
+    mark = None if cache is None else {MARK: {"type": "default"} | ({"ttl": cache} if cache != "5m" else {})}
+    head = _fields(model_input)
+    if mark is not None:
+        if model_input.system.strip():
+            head["system"].append(mark)
+        if model_input.tools:
+            head["toolConfig"]["tools"].append(mark)
+    messages = _messages(model_input.messages, known, mark)
+    before = WRITER.dumps(head, "settings")[:-1] + b"," if head else b"{"
+    # The body is joined once: a second copy of its megabytes takes longer than all the rest.
+    return WireRequest(
+        path=path_of(model, stream=stream), body=b"".join([before, b'"messages":[', *messages, b"]}"])
+    )
+
+
+def path_of(model: str, *, stream: bool) -> str:
+    """Return the path of a request to `model`, whose id may hold slashes and colons."""
+    return f"/model/{quote(model, safe='')}/converse{'-stream' if stream else ''}"
+
+
+def encode_message(message: Message, where: str = "message", *, mark: Mapping[str, Any] | None = None) -> bytes:
+    """Return the JSON of the blocks of one message, separated by commas, with the `mark` where it can stand.
+
+    A message that has nothing but marks is nothing.
+
+    Raises:
+        UnencodableInput: the protocol has no form for it.
+
+    """
+    blocks = encode_blocks(message, where)
+    if all(is_mark(block) for block in blocks):
+        return b""
+    if mark is not None and not any(is_mark(block) for block in blocks):
+        # The API takes no mark behind reasoning, and loses one behind a document that is no PDF.
+        ends = [index for index, block in enumerate(blocks, 1) if _takes_mark(block)]
+        if ends:
+            blocks.insert(ends[-1], dict(mark))
+    return b",".join(WRITER.dumps(block, where) for block in blocks)
+
+
+def encode_tool(tool: ToolSpec, *, where: str = "tool") -> dict[str, Any]:
+    """Return one tool as it is offered.
+
+    Raises:
+        UnencodableInput: the protocol has no form for it.
+
+    """
+    fields = given(
+        name=tool.name,
+        description=tool.description or None,
+        inputSchema={"json": tool.parameters},
+        strict=tool.strict,
+    )
+    own = WRITER.own(tool.extra)
+    return {"toolSpec": WRITER.with_extra(fields, own, lambda merged: read_tool({"toolSpec": merged}), where)}
+
+
+def _takes_mark(block: Mapping[str, Any]) -> bool:
+    return "reasoningContent" not in block and block.get("document", {}).get("format", "pdf") == "pdf"
+
+
+def _messages(
+    messages: Iterable[Message], known: IdentityMemo[bytes] | None, mark: Mapping[str, Any] | None
+) -> Iterator[bytes]:
+    """Return the pieces of the wire messages; neighbours under one role are one, but for those with own fields."""
+    kept = list(messages)
+    written = list(WRITER.fragments(kept, known, encode_message))
+    for index, message in renamed(kept).items():
+        kept[index] = message
+        written[index] = encode_message(message, f"messages[{index}]")
+    if mark is not None:
+        last = last_stable(kept, written)
+        if last is not None:
+            written[last] = encode_message(kept[last], f"messages[{last}]", mark=mark)
+    return as_turns(
+        Turn(
+            "assistant" if message.role == "assistant" else "user",
+            fragment,
+            around(message, WRITER, f"messages[{index}]"),
+        )
+        for index, (message, fragment) in enumerate(zip(kept, written, strict=True))
+    )
+
+
+def _fields(model_input: ModelInput) -> dict[str, Any]:
+    """Return the fields beside the messages, with the settings' own extra checked by reading all of it back."""
+    settings = model_input.settings
+    own = WRITER.own(settings.extra)
+    tools = [encode_tool(tool, where=f"tools[{index}]") for index, tool in enumerate(model_input.tools)]
+    offered = tools or _nested(own, "toolConfig").get("tools")
+    numbers = given(
+        maxTokens=settings.max_output_tokens,
+        temperature=settings.temperature,
+        topP=settings.top_p,
+        stopSequences=list(settings.stop) or None,
+    )
+    config = given(tools=tools or None, toolChoice=_tool_choice(settings) if offered else None)
+    schema = settings.response_schema
+    fields = given(
+        system=[{"text": model_input.system}] if model_input.system.strip() else None,
+        inferenceConfig=numbers or None,
+        toolConfig=config or None,
+        outputConfig=None if schema is None else {"textFormat": _format(schema)},
+    )
+    return _with_own(fields, own) if own else fields
+
+
+def _with_own(fields: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    merged, clash = fields | dict(own), sorted(own.keys() & (OUTSIDE_INPUT | fields.keys() - set(NESTED)))
+    for name in NESTED:
+        if name in fields and name in own:
+            inner = _nested(own, name)
+            clash += [f"{name}.{field}" for field in sorted(fields[name].keys() & inner.keys())]
+            merged[name] = fields[name] | dict(inner)
+    system, settings, tools = read_fields(fields)
+    expected = system, settings.model_copy(update={"extra": {PROTOCOL: dict(own)}}), tools
+    if clash or read_fields(merged) != expected:
+        named = ", ".join(clash or sorted(own))
+        raise WRITER.refused("settings", f"its extra fields ({named}) have a place of their own in the input")
+    return merged
+
+
+def _nested(own: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = own.get(name)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _format(schema: ResponseSchema) -> dict[str, Any]:
+    text = WRITER.dumps(schema.json_schema, "settings.response_schema").decode()
+    facts = given(schema=text, name=schema.name, description=schema.description)
+    return {"type": "json_schema", "structure": {"jsonSchema": facts}}
+
+
+def _tool_choice(settings: ModelSettings) -> dict[str, Any] | None:
+    choice = settings.tool_choice
+    match choice:
+        case None | "none":
+            return None
+        case "auto":
+            return {"auto": {}}
+        case "required":
+            return {"any": {}}
+        case _ if choice.startswith("tool:"):
+            return {"tool": {"name": choice.removeprefix("tool:")}}
+    allowed = "'auto', 'none', 'required' or 'tool:NAME'"
+    raise WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")

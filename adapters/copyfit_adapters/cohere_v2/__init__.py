@@ -1,0 +1,1 @@
+"""The chat protocol of Cohere's API v2."""

@@ -1,0 +1,1 @@
+"""The generateContent protocol of Google's Gemini API and of Vertex AI."""

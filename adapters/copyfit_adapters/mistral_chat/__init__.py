@@ -1,0 +1,1 @@
+"""The chat completions protocol of Mistral, which looks like OpenAI's and is another."""

@@ -1,0 +1,69 @@
+"""What a request to Mistral cannot carry, declared as data."""
+
+from copyfit_adapters.codec.known_losses import (
+    data_as_url,
+    foreign_extras_dropped,
+    foreign_thinking_dropped,
+    media_typed_by_data_alone,
+    names_dropped,
+    surrogates_joined,
+    tool_error_dropped,
+)
+from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_contents, in_messages, in_parts
+from copyfit_adapters.codec.reading import without
+from copyfit_adapters.mistral_chat.dialect import PROTOCOL, sendable_id
+
+
+def _identified(message: Object) -> Object:
+    return {**message, "call_id": sendable_id(message["call_id"])} if message["role"] == "tool" else message
+
+
+def _identified_call(part: Object) -> Object:
+    return {**part, "id": sendable_id(part["id"])} if part["type"] == "tool_call" else part
+
+
+def _sendable_ids(data: InputData) -> InputData:
+    return in_messages(_identified)(in_parts(_identified_call)(data))
+
+
+def _calls_last(parts: list[Object]) -> list[Object]:
+    return sorted(parts, key=lambda part: part["type"] == "tool_call")
+
+
+def _nameless_by_id(part: Object) -> Object:
+    return without(part, "filename") if part["type"] == "file" and "file_id" in part else part
+
+
+LOSSES: tuple[Loss, ...] = (
+    foreign_extras_dropped(PROTOCOL),
+    tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
+    names_dropped(
+        "user", "assistant", reason="only a tool message has a name; the API refuses others (extra_forbidden)"
+    ),
+    foreign_thinking_dropped(PROTOCOL),
+    Loss(
+        name="call-ids",
+        where="messages[role=assistant].content[type=tool_call].id, messages[role=tool].call_id",
+        effect=Effect.REWRITTEN,
+        reason="the API refuses an id that is not nine letters or digits; the same id is rewritten the same way",
+        rewrite=_sendable_ids,
+    ),
+    Loss(
+        name="part-order",
+        where="messages[role=assistant].content",
+        effect=Effect.MOVED,
+        reason="calls are a field beside the content, so their place among its chunks is not kept",
+        rewrite=in_contents(_calls_last, "assistant"),
+    ),
+    Loss(
+        name="file-name",
+        where="messages[].content[type=file, file_id].filename",
+        effect=Effect.DROPPED,
+        reason="a file that the provider knows by its id travels as that id alone",
+        rewrite=in_parts(_nameless_by_id),
+    ),
+    media_typed_by_data_alone(),
+    data_as_url(),
+    surrogates_joined(),
+)
+"""Everything that is in a model input and not in its request; applied in this order."""

@@ -1,0 +1,1 @@
+"""The chat protocol of Ollama's own API."""

@@ -1,0 +1,1 @@
+"""The Responses protocol of OpenAI, and of every server that speaks it."""
