@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 from copyfit.errors import SettingsError
 from copyfit.ports.provider import ProviderModelClient
@@ -23,15 +24,29 @@ GROUP = "copyfit.adapters"
 """The entry-point group of adapters that other packages bring."""
 
 
+class Adapter(ProviderModelClient, Protocol):
+    """A client that can be closed, by itself or at the end of an ``async with``."""
+
+    async def aclose(self) -> None:
+        """Close the connections that it opened itself."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class _Adapter:
+class _Row:
     """What opens a client, and what stands before its models' names in litellm's table (None: no table knows)."""
 
-    opens: Callable[..., ProviderModelClient]
+    opens: Callable[..., Adapter]
     table_prefix: str | None = ""
 
 
-def open_adapter(name: str, **options: Any) -> ProviderModelClient:
+def open_adapter(name: str, **options: Any) -> Adapter:
     """Return a client for the model that `name` says: ``ADAPTER:MODEL``.
 
     The options are those of the adapter's client (`ClientOptions` and its own). Without `limits`, those that a
@@ -61,7 +76,7 @@ def known_adapters() -> tuple[str, ...]:
     return (*ours, *others)
 
 
-def _adapters() -> Mapping[str, _Adapter]:
+def _adapters() -> Mapping[str, _Row]:
     # Here and not above, so that whoever needs one room of the adapters does not load them all.
     from copyfit_adapters.anthropic_messages.client import AnthropicMessagesClient
     from copyfit_adapters.anthropic_messages.clouds import BedrockAnthropicClient, VertexAnthropicClient
@@ -74,22 +89,20 @@ def _adapters() -> Mapping[str, _Adapter]:
     from copyfit_adapters.openai_responses.client import OpenAIResponsesClient
 
     protocols = {
-        "openai-chat": _Adapter(OpenAIChatClient),
-        "openai-responses": _Adapter(OpenAIResponsesClient),
-        "anthropic-messages": _Adapter(AnthropicMessagesClient),
-        "anthropic-bedrock": _Adapter(BedrockAnthropicClient),
-        "anthropic-vertex": _Adapter(VertexAnthropicClient, "vertex_ai/"),
-        "gemini": _Adapter(GeminiClient, "gemini/"),
-        "gemini-vertex": _Adapter(VertexGeminiClient, "gemini/"),
-        "bedrock-converse": _Adapter(BedrockConverseClient),
-        "mistral-chat": _Adapter(MistralChatClient, "mistral/"),
-        "cohere-v2": _Adapter(CohereChatClient),
-        "ollama-chat": _Adapter(OllamaChatClient, None),
-        "litellm": _Adapter(LiteLLMClient),
+        "openai-chat": _Row(OpenAIChatClient),
+        "openai-responses": _Row(OpenAIResponsesClient),
+        "anthropic-messages": _Row(AnthropicMessagesClient),
+        "anthropic-bedrock": _Row(BedrockAnthropicClient),
+        "anthropic-vertex": _Row(VertexAnthropicClient, "vertex_ai/"),
+        "gemini": _Row(GeminiClient, "gemini/"),
+        "gemini-vertex": _Row(VertexGeminiClient, "gemini/"),
+        "bedrock-converse": _Row(BedrockConverseClient),
+        "mistral-chat": _Row(MistralChatClient, "mistral/"),
+        "cohere-v2": _Row(CohereChatClient),
+        "ollama-chat": _Row(OllamaChatClient, None),
+        "litellm": _Row(LiteLLMClient),
     }
-    servers = {
-        name: _Adapter(partial(_open_server, server), server.table_prefix) for name, server in SERVERS.items()
-    }
+    servers = {name: _Row(partial(_open_server, server), server.table_prefix) for name, server in SERVERS.items()}
     return protocols | servers
 
 
@@ -110,15 +123,15 @@ def _with_path(address: str, form: str) -> str:
     return address if "/" in rest else f"{scheme}://{rest}/" + form.partition("://")[2].partition("/")[2]
 
 
-def _plugged_in(adapter: str) -> _Adapter:
+def _plugged_in(adapter: str) -> _Row:
     for entry in entry_points(group=GROUP, name=adapter):
-        return _Adapter(_loaded(entry), None)
+        return _Row(_loaded(entry), None)
     raise UnknownAdapter(adapter, known_adapters())
 
 
-def _loaded(entry: EntryPoint) -> Callable[..., ProviderModelClient]:
+def _loaded(entry: EntryPoint) -> Callable[..., Adapter]:
     try:
-        opens: Callable[..., ProviderModelClient] = entry.load()
+        opens: Callable[..., Adapter] = entry.load()
     except (ImportError, AttributeError) as e:
         raise AdapterNotLoaded(entry.name, entry.dist.name if entry.dist else entry.value) from e
     return opens
