@@ -1,5 +1,6 @@
 """HistoryCompactor: old tool bodies first, then old closed steps."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from copyfit.compaction.closed_steps import plan_closed_steps
@@ -66,15 +67,17 @@ class HistoryCompactor:
     ) -> Compacted:
         """Relieve the `pressure`: cut old tool bodies, and if that is not enough, summarise old closed steps.
 
-        Without pressure only the `count_plan` is carried out. A `forced` pass runs in any case, cuts bodies down
-        to the tokens to retain, and always tries a summary.
+        The bodies of the newest step, which the model has not seen yet, are cut only if a summary was not enough
+        either. Without pressure only the `count_plan` is carried out. A `forced` pass runs in any case, cuts
+        bodies down to the tokens to retain, and always tries a summary.
         """
         before = self._ledger.transcript(history)
         over = before > pressure.history_line
         reason = _reason(forced=forced, over=over, many=count_plan is not None)
         done = Compacted(history, CompactionStatistics(reason=reason, before_tokens=before, after_tokens=before))
         if forced or over:
-            done = self._project(done, pressure=pressure, budgets=budgets, forced=forced)
+            spare = not forced and self._summarizer is not None and self._fits(history.steps[-1:], pressure)
+            done = self._project(done, pressure=pressure, budgets=budgets, forced=forced, spare_newest=spare)
             enough = self._ledger.transcript(done.history) <= pressure.history_line
             if enough and not forced and count_plan is None:
                 return done
@@ -83,22 +86,31 @@ class HistoryCompactor:
             plan = plan_closed_steps(done.history, ledger=self._ledger, retain=pressure.retain)
         else:
             plan = count_plan
-        if plan is None:
+        if plan is not None:
+            done = await self._summarize(done, plan, retries=budgets.compaction_summary_retries)
+        if forced or not over:
             return done
-        return await self._summarize(done, plan, retries=budgets.compaction_summary_retries)
+        return self._project(done, pressure=pressure, budgets=budgets, forced=False, spare_newest=False)
 
-    def _project(self, done: Compacted, *, pressure: Pressure, budgets: ContextBudgets, forced: bool) -> Compacted:
+    def _fits(self, steps: Sequence[Step], pressure: Pressure) -> bool:
+        """Whether `steps` alone leave the history below its line, so that cutting everything else can help."""
+        return sum(map(self._ledger.step, steps)) <= pressure.history_line
+
+    def _project(
+        self, done: Compacted, *, pressure: Pressure, budgets: ContextBudgets, forced: bool, spare_newest: bool
+    ) -> Compacted:
         projection = project_tool_bodies(
             done.history,
             ledger=self._ledger,
             target=pressure.retain if forced else pressure.history_line,
             preview_bytes=budgets.compaction_tool_preview_bytes,
+            spare_newest=spare_newest,
         )
         statistics = replace(
             done.statistics,
             after_tokens=projection.tokens,
-            pruned_tool_results=len(projection.refs),
-            tool_output_refs=projection.refs,
+            pruned_tool_results=done.statistics.pruned_tool_results + len(projection.refs),
+            tool_output_refs=done.statistics.tool_output_refs + projection.refs,
         )
         return Compacted(projection.history, statistics)
 

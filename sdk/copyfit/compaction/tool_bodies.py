@@ -25,18 +25,19 @@ class Projection:
 
 
 def project_tool_bodies(
-    history: Transcript, *, ledger: TokenLedger, target: int, preview_bytes: int
+    history: Transcript, *, ledger: TokenLedger, target: int, preview_bytes: int, spare_newest: bool = False
 ) -> Projection:
     """Return `history` with tool bodies cut one by one, the oldest first, until it has at most `target` tokens.
 
     Only results in closed steps with a stored output are cut, each once, and only where that makes the body
-    smaller in bytes and the message in tokens. The newest step's bodies are thus the last to be cut.
+    smaller in bytes and the message in tokens. The newest step's bodies are thus the last to be cut; with
+    `spare_newest` they are not cut at all.
     """
     tokens = ledger.transcript(history)
     steps = list(history.steps)
     cut: list[ToolMessage] = []
     for place, position, message in _candidates(history):
-        if tokens <= target:
+        if tokens <= target or (spare_newest and place == len(steps) - 1):
             break
         projected = project_body(message, preview_bytes=preview_bytes)
         if projected is None or ledger.message(projected) >= ledger.message(message):
