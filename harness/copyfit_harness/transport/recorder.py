@@ -4,6 +4,7 @@ with Recorder(Path("cassettes/turn.yaml"), mode=RecordMode.ONCE) as recorder:
     client = httpx.Client(transport=recorder.transport())
 """
 
+import warnings
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -86,7 +87,7 @@ class Recorder:
         self._guard = Lock()
         self._passed: list[Take | Exchange] = []
         self._failure: CassetteError | None = None
-        self._closed = False
+        self._closed = True
         self._writer: WriterLock | None = None
         self._replaces = False
         with ExitStack() as undo:
@@ -95,6 +96,7 @@ class Recorder:
             recorded = [exchange.request for exchange in self._cassette.exchanges]
             self._index = RequestIndex(recorded, redaction=redaction, loosenings=loosenings)
             undo.pop_all()
+        self._closed = False
 
     @property
     def records(self) -> bool:
@@ -171,6 +173,14 @@ class Recorder:
 
         """
         self._finish(None)
+
+    def __del__(self) -> None:
+        if getattr(self, "_closed", True):
+            return
+        lost = "nothing was saved" if self.records else "what was left unplayed was not told"
+        told = f"The recorder of {self.path} was never closed: {lost}."
+        self._release()
+        warnings.warn(told, ResourceWarning, stacklevel=2, source=self)
 
     def __enter__(self) -> Self:
         return self
