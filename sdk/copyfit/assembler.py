@@ -89,7 +89,7 @@ class ContextAssembler:
             ledger=self._ledger,
             history=counted.history,
             prompt=contributed.prompt.text,
-            tools=request.tools,
+            tools=request.declared,
             contributed=contributed.composed.contributed,
         )
         compacted = await self._compactor.compact(
@@ -155,7 +155,7 @@ class ContextAssembler:
         return self._window.select(
             contributed.composed,
             budgets=_window_budgets(request),
-            reserved_tokens=self._ledger.system(contributed.prompt.text) + self._ledger.tools(request.tools),
+            reserved_tokens=self._ledger.system(contributed.prompt.text) + self._ledger.tools(request.declared),
             ledger=self._ledger,
         )
 

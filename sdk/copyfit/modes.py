@@ -116,7 +116,7 @@ class LegacyMode:
             ledger=self._ledger,
             history=settled,
             prompt=self._system,
-            tools=request.tools,
+            tools=request.declared,
         )
         compacted = await self._compactor.compact(
             settled,

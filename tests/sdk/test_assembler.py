@@ -28,6 +28,7 @@ from copyfit.errors import InvalidContext
 from copyfit.history.abandoned import is_no_result
 from copyfit.shapes.growing import Growing
 from copyfit.shapes.messages import Message, Origin, OutputRef
+from copyfit.shapes.model_input import ModelSettings, ResponseSchema
 from copyfit.shapes.stages import AssembledTurn, Composed, Recovery, TurnRequest, Windowed
 from copyfit.window.atomic import AtomicHistoryWindowPolicy
 
@@ -197,3 +198,33 @@ async def test_an_input_after_a_refusal_is_smaller_though_cut_bodies_would_let_o
     smaller = await assembler.assemble(replace(request, recovery=Recovery(), refused_tokens=refused))
     assert forced.estimated_tokens > refused >= smaller.estimated_tokens
     assert smaller.history == forced.history
+
+
+async def test_a_response_schema_takes_room_as_one_more_tool_would() -> None:
+    ledger = TokenLedger(ConservativeTokenEstimator())
+    assembler = ContextAssembler(
+        registry=ContextContributorRegistry(),
+        ledger=ledger,
+        compactor=HistoryCompactor(ledger=ledger, summarizer=None),
+    )
+    schema = {"type": "object", "properties": {f"plot_{number}": {"type": "number"} for number in range(200)}}
+
+    async def turn_of(settings: ModelSettings, tools: tuple[ToolSpec, ...] = ()) -> AssembledTurn:
+        return await assembler.assemble(
+            TurnRequest(
+                context_id="t",
+                scope=Scope.MAIN,
+                turn=1,
+                history=rounds(1),
+                budgets=ContextBudgets(),
+                tools=tools,
+                settings=settings,
+            )
+        )
+
+    plain = await turn_of(ModelSettings())
+    answered = await turn_of(ModelSettings(response_schema=ResponseSchema(name="plots", json_schema=schema)))
+    offered = await turn_of(ModelSettings(), (ToolSpec(name="plots", parameters=schema),))
+    assert answered.estimated_tokens == offered.estimated_tokens > plain.estimated_tokens + 1_000
+    assert answered.pressure.reserved == offered.pressure.reserved
+    assert answered.model_input.tools == ()

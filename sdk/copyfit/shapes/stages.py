@@ -45,6 +45,15 @@ class TurnRequest:
     recovery: Recovery | None = None
     refused_tokens: int | None = None
 
+    @property
+    def declared(self) -> tuple[ToolSpec, ...]:
+        """What is declared to the model beside the prompt: the tools, and a response schema as one more."""
+        schema = self.settings.response_schema
+        if schema is None:
+            return self.tools
+        shown = ToolSpec(name=schema.name, description=schema.description or "", parameters=schema.json_schema)
+        return (*self.tools, shown)
+
 
 CompactionReason = Literal["none", "message-count", "token-pressure", "forced"]
 
