@@ -1,9 +1,10 @@
-"""The wire protocols that the proof can read back."""
+"""The wire protocols that the proof can read back, and the forms of them that lose something of their own."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from copyfit_adapters.anthropic_messages import dialect as anthropic_messages_dialect
+from copyfit_adapters.anthropic_messages import hosted as anthropic_messages_hosted
 from copyfit_adapters.anthropic_messages import losses as anthropic_messages_losses
 from copyfit_adapters.anthropic_messages import readback as anthropic_messages_readback
 from copyfit_adapters.bedrock_converse import dialect as bedrock_converse_dialect
@@ -36,7 +37,11 @@ OPENAI_RESPONSES = Protocol(
 ANTHROPIC_MESSAGES = Protocol(
     anthropic_messages_dialect.PROTOCOL, anthropic_messages_readback.readback, anthropic_messages_losses.LOSSES
 )
+ANTHROPIC_ON_BEDROCK = Protocol(
+    "anthropic-bedrock", anthropic_messages_readback.readback, anthropic_messages_hosted.BEDROCK_LOSSES
+)
 GEMINI = Protocol(gemini_dialect.PROTOCOL, gemini_readback.readback, gemini_losses.LOSSES)
+GEMINI_ON_VERTEX = Protocol("gemini-vertex", gemini_readback.readback, gemini_losses.VERTEX_LOSSES)
 BEDROCK_CONVERSE = Protocol(
     bedrock_converse_dialect.PROTOCOL, bedrock_converse_readback.readback, bedrock_converse_losses.LOSSES
 )
@@ -51,7 +56,9 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
             OPENAI_CHAT,
             OPENAI_RESPONSES,
             ANTHROPIC_MESSAGES,
+            ANTHROPIC_ON_BEDROCK,
             GEMINI,
+            GEMINI_ON_VERTEX,
             BEDROCK_CONVERSE,
             MISTRAL_CHAT,
             COHERE_V2,
@@ -59,4 +66,4 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
         )
     }
 )
-"""Each by its name."""
+"""Each by its name, which is that of its adapter; a form that is missing loses what its protocol loses."""

@@ -1,1 +1,1 @@
-"""Stand-ins that answer from a script: a provider at the port, and a chat completions server on the wire."""
+"""Stand-ins that answer from a script: a provider at the port, and servers of every protocol on the wire."""

@@ -29,10 +29,14 @@ def rough_tokens(text: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """An answer: a text, calls, or both; a call's fields of this protocol that copyfit does not model go along."""
+    """An answer: a text, calls, or both; a call's fields of this protocol that copyfit does not model go along.
+
+    `thinking` is what the model thought before it; a server of chat completions does not tell it.
+    """
 
     text: str = ""
     calls: tuple[ToolCall, ...] = field(default=(), kw_only=True)
+    thinking: str = field(default="", kw_only=True)
 
     @property
     def finish_reason(self) -> str:

@@ -7,9 +7,7 @@ Nothing is sent anywhere: the real client, its real bytes and a real recorder st
 """
 
 import json
-import sys
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,15 +25,7 @@ from copyfit_harness.scripted.chat_replies import (
     whole_body,
 )
 from copyfit_harness.scripted.script import Script
-
-
-@dataclass(frozen=True, slots=True)
-class WireAnswer:
-    """An answer as it goes out: status, media type, and the chunks of its body."""
-
-    status: int
-    media_type: str
-    chunks: tuple[bytes, ...]
+from copyfit_harness.scripted.transport import ScriptedTransport, WireAnswer
 
 
 class ScriptedChatServer:
@@ -112,63 +102,3 @@ class ScriptedChatServer:
         if self._window_tokens is not None and tokens > self._window_tokens:
             return overflow(self._wording, requested=tokens, limit=self._window_tokens)
         return self._script.take(asked)
-
-
-class ScriptedTransport:
-    """Takes a client's requests to its `server` without a network; closing it does nothing."""
-
-    def __init__(self, server: ScriptedChatServer) -> None:
-        self._server = server
-
-    def handle_request(self, request: Any) -> Any:
-        """Return the answer to a sync client's `request`.
-
-        Raises:
-            ScriptEnded: the script holds no answer to it.
-
-        """
-        answer = self._answer(request, request.read())
-        return _response(request, answer, iter(answer.chunks))
-
-    async def handle_async_request(self, request: Any) -> Any:
-        """Return the answer to an async client's `request`.
-
-        Raises:
-            ScriptEnded: the script holds no answer to it.
-
-        """
-        answer = self._answer(request, await request.aread())
-        return _response(request, answer, _one_by_one(answer.chunks))
-
-    def close(self) -> None:
-        """Do nothing: there is no connection."""
-
-    async def aclose(self) -> None:
-        """Do nothing: there is no connection."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *leaving: object) -> None:
-        """Do nothing: a client that closes is no end of the script."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *leaving: object) -> None:
-        """Do nothing: a client that closes is no end of the script."""
-
-    def _answer(self, request: Any, body: bytes) -> WireAnswer:
-        asked = f"{request.method} {request.url.path} ({len(body)} bytes)"
-        return self._server.answer(asked, request.url.path, body)
-
-
-def _response(request: Any, answer: WireAnswer, content: Any) -> Any:
-    """Return `answer` as a response of the library, httpx or httpx2, that `request` belongs to."""
-    family = sys.modules[type(request).__module__.partition(".")[0]]
-    return family.Response(answer.status, headers={"content-type": answer.media_type}, content=content)
-
-
-async def _one_by_one(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from copyfit_harness.wire.secrets import MARKER, Redaction, find_secrets
 
-_Span = tuple[int, int, bytes]
+Span = tuple[int, int, bytes]
 """Where a replacement starts and ends in the joined body, and what is written there."""
 
 _JSON_TEXT = rb'[^"\\]*(?:\\.[^"\\]*)*'
@@ -35,10 +35,10 @@ def redacted_chunks(
         spans = _disjoint(_marked(_multipart_member(rules.body_fields), body))
     else:
         spans = _disjoint(_spans(body, rules, media, known))
-    return _replaced(chunks, body, spans) if spans else chunks
+    return replaced(chunks, body, spans) if spans else chunks
 
 
-def _spans(body: bytes, rules: Redaction, media: str, known: tuple[bytes, ...]) -> Iterator[_Span]:
+def _spans(body: bytes, rules: Redaction, media: str, known: tuple[bytes, ...]) -> Iterator[Span]:
     for secret in find_secrets(body, rules, known):
         yield secret.start, secret.end, MARKER
     if media == "application/x-www-form-urlencoded":
@@ -51,7 +51,7 @@ def _spans(body: bytes, rules: Redaction, media: str, known: tuple[bytes, ...]) 
         yield from _spans_across_events(body, rules, known)
 
 
-def _json_member_spans(body: bytes, rules: Redaction) -> Iterator[_Span]:
+def _json_member_spans(body: bytes, rules: Redaction) -> Iterator[Span]:
     """Yield the values of secret fields, in JSON at any depth and in JSON that is itself quoted inside a text."""
     for match in _json_member(rules.body_fields).finditer(body):
         if match["number"] is None:
@@ -61,7 +61,7 @@ def _json_member_spans(body: bytes, rules: Redaction) -> Iterator[_Span]:
     yield from _marked(_quoted_json_member(rules.body_fields), body)
 
 
-def _spans_across_events(body: bytes, rules: Redaction, known: tuple[bytes, ...]) -> Iterator[_Span]:
+def _spans_across_events(body: bytes, rules: Redaction, known: tuple[bytes, ...]) -> Iterator[Span]:
     """Yield the pieces of secrets that a stream spells out over several events, token by token.
 
     The texts of one member name (``content``, ``arguments``) are joined over all events; the first piece of a
@@ -84,14 +84,14 @@ def _spans_across_events(body: bytes, rules: Redaction, known: tuple[bytes, ...]
                     mark = b""
 
 
-def _marked(pattern: re.Pattern[bytes], body: bytes) -> Iterator[_Span]:
+def _marked(pattern: re.Pattern[bytes], body: bytes) -> Iterator[Span]:
     for match in pattern.finditer(body):
         yield *match.span("value"), MARKER
 
 
-def _disjoint(spans: Iterable[_Span]) -> list[_Span]:
+def _disjoint(spans: Iterable[Span]) -> list[Span]:
     """Sort `spans`, drop the empty ones, and melt those that overlap into the first of them."""
-    result: list[_Span] = []
+    result: list[Span] = []
     for start, end, mark in sorted(spans):
         if start == end:
             continue
@@ -103,7 +103,11 @@ def _disjoint(spans: Iterable[_Span]) -> list[_Span]:
     return result
 
 
-def _replaced(chunks: tuple[bytes, ...], body: bytes, spans: list[_Span]) -> tuple[bytes, ...]:
+def replaced(chunks: tuple[bytes, ...], body: bytes, spans: list[Span]) -> tuple[bytes, ...]:
+    """Return `chunks`, which join to `body`, with the `spans` replaced, which are in order and apart.
+
+    An edge inside a span moves to the same distance from its start, or to the end of what takes its place.
+    """
     edges = list(accumulate(map(len, chunks)))
     pieces: list[bytes] = []
     moved: list[int] = []

@@ -156,6 +156,15 @@ def test_the_credential_of_a_request_is_replaced_where_the_server_repeats_it(cre
     assert stored(response, request).response.body == b"REDACTED is not a key"
 
 
+def test_the_signature_and_the_token_of_a_request_to_aws_are_replaced_where_the_server_repeats_them() -> None:
+    signature, token = "9f86d081884c7d659a2feaa0c55ad015", "FwoGZXIvYXdzEBc1"
+    proof = f"AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/bedrock/aws4_request, Signature={signature}"
+    request = WireRequest("POST", "https://h/", (("authorization", proof), ("x-amz-security-token", token)))
+    said = f"We got {signature}, for x-amz-security-token:{token}."
+    response = WireResponse(403, chunks=(said.encode(),))
+    assert stored(response, request).response.body == b"We got REDACTED, for x-amz-security-token:REDACTED."
+
+
 def test_the_credential_of_a_request_in_its_own_body_stops_the_writing() -> None:
     request = WireRequest("POST", "https://h/?key=corp-key-1", (JSON,), b'{"note":"corp-key-1"}')
     with pytest.raises(SecretFound) as caught:
