@@ -70,10 +70,11 @@ DEFAULT_TIMEOUTS = Timeouts()
 class HttpSender:
     """Posts bytes and turns whatever goes wrong into a typed error.
 
-    It sends again, at most `max_retries` times, when no connection came about, and on an answer of 429 or 5xx that
-    another try may change; it waits as long as ``retry-after`` says. An error that is judged to be an overflow is
-    never sent again, whatever its status. A client that is given (`http`) is never closed here, and keeps its own
-    timeouts when `timeouts` is None. `sleep` stands in for the clock.
+    It sends again, at most `max_retries` times, when no connection came about or a kept one was closed instead of
+    an answer, and on an answer of 429 or 5xx that another try may change; it waits as long as ``retry-after``
+    says. An error that is judged to be an overflow is never sent again, whatever its status. A client that is given
+    (`http`) is never closed here, and keeps its own timeouts when `timeouts` is None. `sleep` stands in for the
+    clock.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class HttpSender:
             wait = min(FIRST_WAIT * 2**attempt, MAX_WAIT)
             try:
                 response = await client.send(client.build_request(method, url, **options), stream=True)
-            except family.unconnected as e:
+            except family.unanswered as e:
                 if is_last:
                     raise self._failed(url, e) from e
             except family.failed as e:
@@ -210,20 +211,23 @@ class HttpSender:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """The exceptions of an HTTP family: the request `failed`, and those where it never got a connection."""
+    """The exceptions of an HTTP family: the request `failed`, and those where the server surely gave no answer.
+
+    A server that closes a connection which was kept for the next request shows as a ``RemoteProtocolError``.
+    """
 
     failed: tuple[type[Exception], ...] = ()
-    unconnected: tuple[type[Exception], ...] = ()
+    unanswered: tuple[type[Exception], ...] = ()
 
 
 def _family_of(client: AsyncHttpClient) -> _Family:
     for kind in type(client).__mro__:
         module = sys.modules.get(kind.__module__.partition(".")[0])
-        names = ("RequestError", "ConnectError", "ConnectTimeout")
+        names = ("RequestError", "ConnectError", "ConnectTimeout", "RemoteProtocolError")
         found = [getattr(module, name, None) for name in names]
         if all(isinstance(error, type) and issubclass(error, Exception) for error in found):
-            failed, *unconnected = (error for error in found if error is not None)
-            return _Family(failed=(failed,), unconnected=tuple(unconnected))
+            failed, *unanswered = (error for error in found if error is not None)
+            return _Family(failed=(failed,), unanswered=tuple(unanswered))
     return _Family()
 
 

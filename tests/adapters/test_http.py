@@ -131,8 +131,8 @@ async def test_retries_can_be_switched_off(family: Any) -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("name", ["ConnectError", "ConnectTimeout"])
-async def test_a_missing_connection_is_tried_again_and_then_typed(family: Any, name: str) -> None:
+@pytest.mark.parametrize("name", ["ConnectError", "ConnectTimeout", "RemoteProtocolError"])
+async def test_a_missing_or_dropped_connection_is_tried_again_and_then_typed(family: Any, name: str) -> None:
     """Case: OVF-03."""
     failure = getattr(family, name)
     server = Server(family, failure("no"), family.Response(200, content=b"ok"))
@@ -146,7 +146,7 @@ async def test_a_missing_connection_is_tried_again_and_then_typed(family: Any, n
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["ReadTimeout", "RemoteProtocolError", "DecodingError"])
+@pytest.mark.parametrize("name", ["ReadTimeout", "ReadError", "DecodingError"])
 async def test_a_request_that_may_have_arrived_is_not_sent_again(family: Any, name: str) -> None:
     server = Server(family, getattr(family, name)("late"))
     with pytest.raises(Unavailable) as caught:
