@@ -11,6 +11,8 @@ from pydantic import SecretStr
 from copyfit.errors import AuthFailed
 from copyfit_adapters.overflow.refusal import Asked
 
+_THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
@@ -18,7 +20,8 @@ class Home:
 
     `provider` is the short name for errors and traces. The key comes from the first of `key_variables` that is
     set and travels in `header` behind `prefix`; where `needs_key` is false, none is sent if there is none.
-    `otherwise` says in words how to prove who sends without a key, where the server knows another way.
+    `otherwise` says in words how to prove who sends without a key, where the server knows another way. `cuts` says
+    that it may cut an input that is too long and answer as if nothing were missing.
     """
 
     name: str
@@ -29,11 +32,17 @@ class Home:
     prefix: str = "Bearer "
     needs_key: bool = True
     otherwise: str = ""
+    cuts: bool = False
 
     def owns(self, base_url: str) -> bool:
-        """Whether `base_url` is at this home; a home that names its port is that port of its host alone."""
+        """Whether `base_url` is at this home.
+
+        A home that names its port is that port of its host alone, and one under https is not without it. The names
+        of this machine for itself are one.
+        """
         asked, own = urlsplit(base_url), urlsplit(self.url)
-        return asked.hostname == own.hostname and own.port in (None, asked.port)
+        same_host = asked.hostname == own.hostname or {asked.hostname, own.hostname} <= _THIS_MACHINE
+        return same_host and own.port in (None, asked.port) and (own.scheme, asked.scheme) != ("https", "http")
 
 
 class Auth(Protocol):
@@ -88,7 +97,7 @@ def home_key(home: Home, base_url: str, given: str | SecretStr | None, asked: As
     at_home = home.owns(base_url)
     if given is None and at_home:
         found = (os.environ.get(variable) for variable in home.key_variables)
-        given = next((value for value in found if value), None if home.needs_key else "")
+        given = next((value for value in found if value and value.strip()), None if home.needs_key else "")
     if given is None and not (home.needs_key or home.key_variables):
         given = ""
     if given is None:

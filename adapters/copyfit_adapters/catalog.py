@@ -2,7 +2,7 @@
 
 What stands before the colon is a wire protocol, a server that speaks chat completions (`servers`), ``litellm``, or
 an adapter of another package: an entry point in the group ``copyfit.adapters`` whose object takes the model's name
-and the options of `ClientOptions`, and returns a `ProviderModelClient`. A name of ours is never another package's.
+and the options of `ClientOptions`, and returns an `Adapter`. A name of ours is never another package's.
 """
 
 import os
@@ -22,6 +22,8 @@ from copyfit_adapters.windows import limits_of
 
 GROUP = "copyfit.adapters"
 """The entry-point group of adapters that other packages bring."""
+_METHODS = ("complete", "stream", "aclose")
+"""What tells a client from other objects."""
 
 
 class Adapter(ProviderModelClient, Protocol):
@@ -53,9 +55,10 @@ def open_adapter(name: str, **options: Any) -> Adapter:
     table knows are taken. Nothing is sent.
 
     Raises:
-        SettingsError: `name` is not of that form, or an option is none.
+        SettingsError: `name` is not of that form, or an option has a value that is not allowed.
+        TypeError: the adapter's client has no such option, or needs one that is not given.
         UnknownAdapter: nothing is known under what stands before the colon.
-        AdapterNotLoaded: another package brings it and cannot be loaded.
+        AdapterNotLoaded: another package brings it, and it cannot be imported or makes no client.
         AuthFailed: there is no key.
 
     """
@@ -108,10 +111,10 @@ def _adapters() -> Mapping[str, _Row]:
 
 def _open_server(server: Server, model: str, **options: Any) -> OpenAIChatClient:
     home = server.home
-    if server.address_variable is not None and "base_url" not in options:
+    if server.address_variable is not None and options.get("base_url") is None:
         address = os.environ.get(server.address_variable)
-        if not address:
-            allowed = f"the address of your {home.name} resource; or pass base_url"
+        if not address or "://" not in address:
+            allowed = f"the address of your {home.name} resource, with https://; or pass base_url"
             raise SettingsError(server.address_variable, address, allowed)
         home = replace(home, url=_with_path(address, home.url))
     return OpenAIChatClient(model, home=home, **{"dialect": server.dialect} | options)
@@ -125,13 +128,18 @@ def _with_path(address: str, form: str) -> str:
 
 def _plugged_in(adapter: str) -> _Row:
     for entry in entry_points(group=GROUP, name=adapter):
-        return _Row(_loaded(entry), None)
+        return _Row(partial(_open_plug_in, entry), None)
     raise UnknownAdapter(adapter, known_adapters())
 
 
-def _loaded(entry: EntryPoint) -> Callable[..., Adapter]:
+def _open_plug_in(entry: EntryPoint, model: str, **options: Any) -> Adapter:
+    package = entry.dist.name if entry.dist else entry.value
     try:
-        opens: Callable[..., Adapter] = entry.load()
+        opens = entry.load()
     except (ImportError, AttributeError) as e:
-        raise AdapterNotLoaded(entry.name, entry.dist.name if entry.dist else entry.value) from e
-    return opens
+        raise AdapterNotLoaded(entry.name, package) from e
+    client: Adapter = opens(model, **options) if callable(opens) else opens
+    if not all(hasattr(client, name) for name in _METHODS):
+        made = f"its entry point gives {type(client).__name__!r} instead of a client; report it to its author"
+        raise AdapterNotLoaded(entry.name, package, made)
+    return client

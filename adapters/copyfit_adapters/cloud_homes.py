@@ -10,6 +10,15 @@ REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 """The variables that name a region, in the order in which AWS's own clients of other languages ask them."""
 
 _FIRST_REGION = "us-east-1"
+_AWS_DOMAINS = (
+    ("cn-", "amazonaws.com.cn"),
+    ("eusc-", "amazonaws.eu"),
+    ("us-iso-", "c2s.ic.gov"),
+    ("us-isob-", "sc2s.sgov.gov"),
+    ("eu-isoe-", "cloud.adc-e.uk"),
+    ("us-isof-", "csp.hci.ic.gov"),
+)
+"""How regions begin that are apart from the others, and their domains; from botocore 1.44's partitions."""
 _VERTEX_HOSTS = (("global", "aiplatform"), ("us", "aiplatform.us.rep"), ("eu", "aiplatform.eu.rep"))
 _PLACE = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -27,7 +36,7 @@ def bedrock_home(region: str | None, *, elsewhere: bool = False) -> Home:
     if found is None and not elsewhere:
         raise SettingsError("region", region, f"given, or set in {' or '.join(REGION_VARIABLES)}")
     place = _checked(found or _FIRST_REGION)
-    domain = "amazonaws.com.cn" if place.startswith("cn-") else "amazonaws.com"
+    domain = next((domain for begin, domain in _AWS_DOMAINS if place.startswith(begin)), "amazonaws.com")
     return Home(
         name="Amazon Bedrock",
         provider="bedrock",

@@ -4,7 +4,7 @@ CopyfitError
     UnreadableRequest           a request body that is not what its protocol says
     OversizedEvent              a stream that never ends its line or event
     UnknownAdapter              a name under which there is no adapter
-    AdapterNotLoaded            another package brings the adapter, and it cannot be imported
+    AdapterNotLoaded            another package brings the adapter, and it cannot be imported or makes no client
     BrokenFrame                 a binary event stream whose frame is damaged or cut off
     MissingExtra                a library that an extra of copyfit brings is not installed
     ProviderError (copyfit)
@@ -67,14 +67,18 @@ class UnknownAdapter(CopyfitError):
 
 
 class AdapterNotLoaded(CopyfitError):
-    """The adapter `name` of the package `distribution` cannot be imported."""
+    """The adapter `name` of the package `distribution` cannot be used, for the `reason`."""
 
-    def __init__(self, name: str, distribution: str) -> None:
-        super().__init__(
-            f"The adapter {name!r} of {distribution} cannot be imported; install that package with all it needs."
-        )
+    def __init__(
+        self,
+        name: str,
+        distribution: str,
+        reason: str = "it cannot be imported; install that package with all it needs",
+    ) -> None:
+        super().__init__(f"The adapter {name!r} of {distribution} cannot be used: {reason}.")
         self.name = name
         self.distribution = distribution
+        self.reason = reason
 
 
 class MissingExtra(CopyfitError):

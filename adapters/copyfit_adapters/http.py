@@ -72,9 +72,9 @@ class HttpSender:
 
     It sends again, at most `max_retries` times, when no connection came about or a kept one was closed instead of
     an answer, and on an answer of 429 or 5xx that another try may change; it waits as long as ``retry-after``
-    says. An error that is judged to be an overflow is never sent again, whatever its status. A client that is given
-    (`http`) is never closed here, and keeps its own timeouts when `timeouts` is None. `sleep` stands in for the
-    clock.
+    says. An error that is judged to be an overflow is never sent again, whatever its status. A client that is
+    given (`http`) is never closed here, and keeps its own timeouts when `timeouts` is None. `sleep` stands in for
+    the clock.
     """
 
     def __init__(

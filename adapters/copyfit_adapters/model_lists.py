@@ -1,7 +1,7 @@
 """Read a model's limits out of what a provider's models endpoint answers.
 
 There is no common form: the window and the most output stand under different names, some of them in an object of
-the entry. A window in tokens is the first of these that is a whole number:
+the entry. A window in tokens is the first of these that is a whole number (Cohere may write it as a float):
 
     context_window          Groq                    max_model_len           vLLM
     context_length          OpenRouter, Together,   n_ctx (in meta)         llama.cpp
@@ -67,6 +67,6 @@ def _is_named(entry: Mapping[str, Any], model: str) -> bool:
 def _first(fields: Mapping[str, Any], names: Any) -> int | None:
     for name in names:
         value = fields.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1 and value % 1 == 0:
+            return int(value)
     return None

@@ -15,13 +15,13 @@ from copyfit.errors import MalformedReply
 from copyfit.shapes.budgets import ModelLimits
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.model_input import ModelInput
-from copyfit.shapes.model_output import ModelOutput, StreamEvent
+from copyfit.shapes.model_output import Finished, ModelOutput, StreamEvent
 from copyfit_adapters.auth import Auth, Home, home_key
 from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.connection import Connection, StreamDecoder, check_address
 from copyfit_adapters.http import DEFAULT_TIMEOUTS, AsyncHttpClient, Timeouts
 from copyfit_adapters.model_lists import read_limits
-from copyfit_adapters.overflow.refusal import Asked
+from copyfit_adapters.overflow.refusal import Asked, silent_cut
 
 
 class ClientOptions(TypedDict, total=False):
@@ -34,7 +34,7 @@ class ClientOptions(TypedDict, total=False):
     sent again (2). `provider` names the server in errors and traces.
     """
 
-    base_url: str
+    base_url: str | None
     api_key: str | SecretStr | None
     auth: Auth
     http: AsyncHttpClient | None
@@ -59,7 +59,8 @@ class ProtocolClient(ABC):
     def __init__(self, model: str, home: Home, path: str, **options: Unpack[ClientOptions]) -> None:
         for name in sorted(options.keys() - ClientOptions.__annotations__.keys()):
             raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument {name!r}")
-        base_url = options.get("base_url", home.url)
+        given = options.get("base_url")
+        base_url = home.url if given is None else given
         check_address(base_url, path)
         asked = Asked(provider=options.get("provider", home.provider), model=model)
         auth = options.get("auth") or home_key(home, base_url, options.get("api_key"), asked)
@@ -67,6 +68,7 @@ class ProtocolClient(ABC):
         self._at_home = home.owns(base_url)
         self._host = urlsplit(base_url).hostname
         self._limits = options.get("limits")
+        self._cuts = home.cuts
         self._fragments: IdentityMemo[bytes] = IdentityMemo()
         self._connection = Connection(
             base_url,
@@ -97,14 +99,14 @@ class ProtocolClient(ABC):
         """Send `model_input` and return the whole answer.
 
         Raises:
-            ContextOverflow: the input is too long.
+            ContextOverflow: the input is too long; also where the server cut it and the answer's figures show it.
             UnencodableInput: the protocol has no form for something in it; nothing was sent.
             ProviderError: any other failure.
 
         """
         request = self._encode(model_input, stream=False)
         reply = await self._connection.post(request, self._headers(stream=False))
-        return self._decode(reply.status, reply.body)
+        return self._uncut(self._decode(reply.status, reply.body))
 
     async def stream(self, model_input: ModelInput) -> AsyncIterator[StreamEvent]:
         """Send `model_input` and yield the answer as it comes, `Finished` last.
@@ -112,7 +114,7 @@ class ProtocolClient(ABC):
         Leaving the iteration early closes the response.
 
         Raises:
-            ContextOverflow: the input is too long; also in mid-stream.
+            ContextOverflow: as `complete`; also in mid-stream.
             StreamBroken: the stream ended before the answer did; it holds the text that arrived.
             UnencodableInput: the protocol has no form for something in the input; nothing was sent.
             ProviderError: any other failure.
@@ -122,6 +124,8 @@ class ProtocolClient(ABC):
         answer = self._connection.events(request, self._headers(stream=True), self._decoder())
         async with aclosing(answer) as events:
             async for event in events:
+                if isinstance(event, Finished):
+                    self._uncut(event.output)
                 yield event
 
     async def fetch_limits(self) -> ModelLimits | None:
@@ -175,6 +179,23 @@ class ProtocolClient(ABC):
     def _models_path(self) -> str | None:
         """Return where the provider tells about the model, below the base URL; None where it does not."""
         return "/models"
+
+    def _window(self) -> int | None:
+        """Return the window, in tokens, to which the server may cut an input and not say so; None if it tells."""
+        return self._limits.context_tokens if self._cuts and self._limits is not None else None
+
+    def _uncut(self, output: ModelOutput) -> ModelOutput:
+        """Return `output`, unless its own figures tell that the server cut the input.
+
+        Raises:
+            ContextOverflow: they do.
+
+        """
+        window = self._window()
+        cut = None if window is None else silent_cut(output, self._asked, window_tokens=window)
+        if cut is not None:
+            raise cut
+        return output
 
     def _headers(self, *, stream: bool) -> Mapping[str, str]:
         """Return the protocol's own headers, beside the kinds of content and what proves who sends."""

@@ -48,6 +48,36 @@ def test_a_key_out_of_the_environment_goes_nowhere_else(elsewhere: str, monkeypa
     assert key_of(HOME, elsewhere, "k-given") == "k-given"
 
 
+def test_a_variable_that_is_blank_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_KEY", " \n")
+    with pytest.raises(AuthFailed, match="set ACME_KEY"):
+        key_of(HOME, HOME.url)
+    monkeypatch.setenv("ACME_OLD_KEY", " k-old\n")
+    assert key_of(HOME, HOME.url) == "k-old"
+
+
+def test_a_key_goes_out_encrypted_alone_where_its_home_is_encrypted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_KEY", "k-new")
+    with pytest.raises(AuthFailed):
+        key_of(HOME, "http://api.acme.test/v1")
+    assert key_of(HOME, "https://API.acme.test:8443/v1") == "k-new"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "at_home"),
+    [
+        ("http://localhost:9000/v1", True),
+        ("http://[::1]:9000/v1", True),
+        ("https://localhost:9000/v1", True),
+        ("http://localhost:9001/v1", False),
+        ("http://localhost/v1", False),
+        ("http://other:9000/v1", False),
+    ],
+)
+def test_this_machine_is_one_home_under_all_its_names(base_url: str, at_home: bool) -> None:
+    assert LOCAL.owns(base_url) is at_home
+
+
 def test_a_home_that_needs_no_key_sends_none() -> None:
     assert key_of(LOCAL, LOCAL.url) == ""
 

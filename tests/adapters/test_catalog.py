@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from copyfit.errors import AuthFailed, SettingsError
+from copyfit.errors import AuthFailed, ContextOverflow, SettingsError
 from copyfit.shapes.budgets import ModelLimits
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.model_input import ModelInput
@@ -67,19 +67,45 @@ async def test_a_hosted_server_gets_its_key_from_its_variable_at_its_own_address
     assert seen[0].headers[home.header] == home.prefix + KEY
 
 
+LOCAL = [name for name, server in SERVERS.items() if not server.home.needs_key]
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("name", [name for name, server in SERVERS.items() if not server.home.needs_key])
-async def test_a_local_server_gets_no_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", LOCAL)
+@pytest.mark.parametrize("elsewhere", [{}, {"base_url": "http://gpu-box:9000/v1"}], ids=["here", "elsewhere"])
+async def test_a_local_server_gets_no_key_wherever_it_is(
+    name: str, elsewhere: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     http, seen = server()
-    await open_adapter(f"{name}:m1", http=http).complete(ModelInput("", (UserMessage(content="hi"),)))
-    assert seen[0].url.host == "127.0.0.1"
+    client = open_adapter(f"{name}:m1", http=http, **elsewhere)
+    await client.complete(ModelInput("", (UserMessage(content="hi"),)))
+    assert seen[0].url.host == ("gpu-box" if elsewhere else "127.0.0.1")
     assert "authorization" not in seen[0].headers
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", LOCAL)
+async def test_a_local_server_that_may_cut_in_silence_is_watched(name: str) -> None:
+    import httpx
+
+    full = ANSWER | {"usage": {"prompt_tokens": 4096, "completion_tokens": 2}}
+    http = httpx.AsyncClient(transport=httpx.MockTransport(lambda request: httpx.Response(200, json=full)))
+    client = open_adapter(f"{name}:m1", http=http, limits=ModelLimits(context_tokens=4096))
+    asked = client.complete(ModelInput("", (UserMessage(content="hi"),)))
+    if name in ("lm-studio", "ollama-openai"):
+        with pytest.raises(ContextOverflow, match="did not say so"):
+            await asked
+    else:
+        assert (await asked).message.content == "Hello."
 
 
 def test_azure_without_an_address_says_which_variable_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
     with pytest.raises(SettingsError, match="AZURE_OPENAI_ENDPOINT"):
+        open_adapter("azure:m1", api_key=KEY)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "r.openai.azure.com")
+    with pytest.raises(SettingsError, match=r"AZURE_OPENAI_ENDPOINT is 'r\.openai\.azure\.com'.*with https://"):
         open_adapter("azure:m1", api_key=KEY)
 
 
@@ -119,6 +145,15 @@ def test_limits_are_known_by_name_unless_they_are_given() -> None:
     assert open_adapter("vllm:gpt-4o", api_key="").limits is None
 
 
+ACME = """
+class open_acme:
+    complete = stream = aclose = None
+
+    def __init__(self, model, **options):
+        self.model, self.options = model, options
+"""
+
+
 def plug_in(folder: Path, code: str) -> None:
     (folder / "acme_adapter.py").write_text(code)
     facts = folder / "acme_adapter-1.0.dist-info"
@@ -132,10 +167,11 @@ def plug_in(folder: Path, code: str) -> None:
 def test_another_package_brings_an_adapter_and_cannot_take_a_name_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plug_in(tmp_path, "def open_acme(model, **options):\n    return ('acme', model, options)\n")
+    plug_in(tmp_path, ACME)
     monkeypatch.syspath_prepend(tmp_path)
-    opened: object = open_adapter("acme:m:1", api_key=KEY)
-    assert opened == ("acme", "m:1", {"api_key": KEY})
+    monkeypatch.delitem(sys.modules, "acme_adapter", raising=False)
+    opened: Any = open_adapter("acme:m:1", api_key=KEY)
+    assert (opened.model, opened.options) == ("m:1", {"api_key": KEY})
     assert known_adapters()[-1] == "acme"
     assert open_adapter("openai-chat:m1", api_key=KEY).provider == "openai"
 
@@ -149,6 +185,30 @@ def test_an_adapter_that_cannot_be_imported_names_its_package(
     with pytest.raises(AdapterNotLoaded, match="acme-adapter") as caught:
         open_adapter("acme:m1")
     assert isinstance(caught.value.__cause__, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("code", "made"),
+    [
+        ("def open_acme(model, **options):\n    return None\n", "'NoneType'"),
+        ("def open_acme(model, **options):\n    return open_acme\n", "'function'"),
+        ("open_acme = 'a client'\n", "'str'"),
+    ],
+)
+def test_an_adapter_that_makes_no_client_names_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, made: str
+) -> None:
+    plug_in(tmp_path, code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "acme_adapter", raising=False)
+    with pytest.raises(AdapterNotLoaded, match=f"'acme' of acme-adapter .* gives {made} instead of a client"):
+        open_adapter("acme:m1")
+
+
+@pytest.mark.parametrize("name", known_adapters())
+def test_an_option_that_the_adapter_does_not_have_is_named(name: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'temperature'"):
+        open_adapter(f"{name}:m1", api_key=KEY, temperature=0.5, **NEEDS.get(name, {}))
 
 
 def test_opening_an_adapter_loads_no_http_library_and_no_vendor() -> None:

@@ -24,6 +24,17 @@ def test_bedrock_answers_in_each_region_at_an_address_of_its_own(region: str, ur
     assert bedrock_home(region).url == url
 
 
+def test_every_region_of_botocore_has_its_domain() -> None:
+    import botocore.session
+
+    partitions = botocore.session.get_session().get_data("partitions")["partitions"]
+    regions = {region: each["outputs"]["dnsSuffix"] for each in partitions for region in each["regions"]}
+    assert len(regions) > 30
+    for region, domain in regions.items():
+        if not region.endswith("-global"):
+            assert bedrock_home(region).url == f"https://bedrock-runtime.{region}.{domain}"
+
+
 def test_the_region_is_given_or_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
     assert "us-west-2" in bedrock_home(None).url

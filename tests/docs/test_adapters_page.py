@@ -28,8 +28,15 @@ def servers() -> str:
 def losses() -> str:
     tables = []
     for name, protocol in PROTOCOLS.items():
-        rows = [f"| `{loss.where}` | {loss.effect} | {loss.reason} |" for loss in protocol.losses]
-        tables.append("\n".join([f"### {name}\n", "| what | becomes | because |", "|---|---|---|", *rows]))
+        # A form of a protocol loses all that its protocol does, so its table is of what it loses besides.
+        home = next((each for each in PROTOCOLS.values() if set(each.losses) < set(protocol.losses)), None)
+        known = () if home is None else home.losses
+        rows = [
+            f"| `{loss.where}` | {loss.effect} | {loss.reason} |" for loss in protocol.losses if loss not in known
+        ]
+        besides = "" if home is None else f"What {home.name} loses, and besides:\n\n"
+        heads = (f"### {name}\n", f"{besides}| what | becomes | because |", "|---|---|---|")
+        tables.append("\n".join([*heads, *rows]))
     return "\n\n".join(tables)
 
 

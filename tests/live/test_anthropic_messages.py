@@ -1,21 +1,39 @@
-"""The anthropic-messages client against llama.cpp's real server: text, stream, tools, overflow."""
+"""The anthropic-messages client against llama.cpp's real server: text, stream, tools, overflow, recovery."""
 
+import asyncio
 import json
 
 import pytest
 
 from copyfit import (
+    AgentRun,
+    ConservativeTokenEstimator,
+    ContextBudgets,
+    ContextContributorRegistry,
     ContextOverflow,
     FinishReason,
+    MemoryToolOutputStore,
+    Mode,
     ModelInput,
     ModelSettings,
+    OutputBounds,
+    OutputGuard,
     StreamEvent,
+    TokenLedger,
+    Tool,
     ToolMessage,
+    ToolRegistry,
     ToolSpec,
+    Transcript,
+    Turn,
+    TurnResult,
     UserMessage,
+    open_mode,
 )
+from copyfit.shapes.messages import TextPart
 from copyfit.shapes.model_output import Finished, TextDelta, ToolCallDelta
 from copyfit_adapters.anthropic_messages.client import AnthropicMessagesClient
+from copyfit_harness.local_provider.options import LocalProviderOptions
 from copyfit_harness.local_provider.provider import LocalProvider
 
 pytestmark = [pytest.mark.live, pytest.mark.anyio]
@@ -31,10 +49,21 @@ WEATHER = ToolSpec(
 )
 SHORT = ModelSettings(max_output_tokens=96, temperature=0)
 QUESTION = UserMessage(content="What is 盐胁迫, in two words?")
+READ = ToolSpec(
+    name="read",
+    parameters={
+        "type": "object",
+        "properties": {"plot": {"type": "string", "enum": ["plot-01", "plot-02"]}},
+        "required": ["plot"],
+    },
+)
+BODY = "plot-03 read 8.41 dS/m; 叶尖枯黄. " * 90
 
 
 def client_of(provider: LocalProvider) -> AnthropicMessagesClient:
-    return AnthropicMessagesClient(provider.model, base_url=provider.base_url, api_key="", provider="llama.cpp")
+    return AnthropicMessagesClient(
+        provider.model, base_url=provider.base_url, api_key="", provider="llama.cpp", max_retries=0
+    )
 
 
 async def test_a_text_is_answered_and_its_usage_reported(plain_provider: LocalProvider) -> None:
@@ -56,6 +85,17 @@ async def test_a_stream_adds_up_to_the_answer(plain_provider: LocalProvider) -> 
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == output.message.text
     assert output.message == whole.message
     assert output.usage.input_tokens == whole.usage.input_tokens
+
+
+async def test_an_answer_goes_back_and_the_user_goes_on(plain_provider: LocalProvider) -> None:
+    async with client_of(plain_provider) as client:
+        first = await client.complete(ModelInput("Be brief.", (QUESTION,), settings=SHORT))
+        going_on = UserMessage(content=(TextPart(text="And"), TextPart(text="then?")))
+        second = await client.complete(
+            ModelInput("Be brief.", (QUESTION, first.message, going_on), settings=SHORT)
+        )
+    assert second.message.text
+    assert (second.usage.input_tokens or 0) > (first.usage.input_tokens or 0) + (first.usage.output_tokens or 0)
 
 
 async def test_a_tool_call_comes_back_and_its_result_goes_in(tools_provider: LocalProvider) -> None:
@@ -91,3 +131,66 @@ async def test_a_prompt_that_is_too_long_is_a_typed_overflow_with_both_numbers(
             assert raised.value.status == 400
             assert raised.value.limit_tokens == 4_096
             assert (raised.value.requested_tokens or 0) > 4_096
+
+
+async def test_an_overflow_in_mid_stream_is_an_overflow() -> None:
+    """Two streams outgrow the pool that they share, after the server has answered 200 to both.
+
+    This route has no way to forbid the model its end, so they are sent until two of them meet before it.
+    """
+    options = LocalProviderOptions(context_tokens=1_024, slots=2, shared_kv=True)
+    sent = ModelInput("", (UserMessage(content="ion " * 500),), settings=ModelSettings(max_output_tokens=400))
+    met: list[ContextOverflow] = []
+
+    async def stream(client: AnthropicMessagesClient) -> None:
+        pieces = 0
+        try:
+            async for event in client.stream(sent):
+                pieces += isinstance(event, TextDelta)
+        except ContextOverflow as overflow:
+            if pieces:
+                met.append(overflow)
+
+    with LocalProvider.start(options) as provider:
+        for _ in range(20):
+            async with client_of(provider) as client:
+                await asyncio.gather(stream(client), stream(client))
+            if met:
+                break
+    assert met
+    assert all("in mid-stream" in str(overflow) for overflow in met)
+
+
+async def test_a_genuine_overflow_is_recovered_by_one_smaller_retry(tools_provider: LocalProvider) -> None:
+    """The run believes in a window four times as large as the one that the server has."""
+    guard = OutputGuard(bounds=OutputBounds(retention_bytes=512), store=MemoryToolOutputStore())
+    turns: list[TurnResult] = []
+    async with client_of(tools_provider) as client:
+        run = AgentRun(
+            turn=Turn(
+                mode=open_mode(
+                    Mode.DYNAMIC,
+                    registry=ContextContributorRegistry(),
+                    ledger=TokenLedger(ConservativeTokenEstimator()),
+                    static_system="Read plots.",
+                ),
+                client=client,
+                budgets=ContextBudgets(
+                    model_max_tokens=16_384, output_reserve_tokens=512, compaction_tool_preview_bytes=256
+                ),
+                context_id="live",
+                settings=ModelSettings(max_output_tokens=64, temperature=1.0),
+            ),
+            tools=ToolRegistry([Tool(READ, lambda plot: f"{plot}: {BODY}")], guard=guard),
+            max_turns=7,
+            on_turn=lambda number, result: turns.append(result),
+        )
+        await run.run(Transcript([UserMessage(content="Compare the plots.")]))
+    recovered = [result for result in turns if result.recovered]
+    assert len(recovered) == 1
+    refused, accepted = recovered[0].attempts
+    assert refused.overflow is not None
+    assert refused.overflow.limit_tokens == 4_096
+    assert accepted.selected.estimated_tokens < refused.selected.estimated_tokens
+    assert (recovered[0].output.usage.input_tokens or 9_999) < 4_096
+    assert run.turn.budgets.model_max_tokens == 4_096

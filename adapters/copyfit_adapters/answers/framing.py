@@ -1,14 +1,30 @@
 """The framings in which a streamed answer comes, each as a source of frames."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from copyfit_adapters.aws_event_stream import AwsEvent, EventStreamParser
+from copyfit_adapters.codec.writing import given
 from copyfit_adapters.json_lines import LineParser
 from copyfit_adapters.sse import SseParser
 
 _SSE_BEGINS = (b"data", b"event", b"id", b"retry", b":", b"\xef\xbb\xbf")
+_STATUSES: Mapping[str, int] = MappingProxyType(
+    {
+        "validationException": 400,
+        "modelTimeoutException": 408,
+        "modelStreamErrorException": 424,
+        "throttlingException": 429,
+        "internalServerException": 500,
+        "serviceUnavailableException": 503,
+    }
+)
+"""The HTTP status that each exception in a stream of Bedrock stands for, from botocore 1.44's model of it."""
+_UNNAMED = 500
+"""The status of an error that the service's model does not name: the service itself failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +97,11 @@ class LineFraming:
 
 
 class AwsFraming:
-    """The binary event stream of AWS; an exception in it is a frame that is an error and names its type."""
+    """The binary event stream of AWS, as Bedrock sends it.
+
+    An exception in it is a frame that is an error. Its data is a JSON object with the exception's type as the
+    `code`, the HTTP `status` that it stands for, what it says, and the model's own words as `details`.
+    """
 
     def __init__(self) -> None:
         self._parser = EventStreamParser()
@@ -112,4 +132,6 @@ def _aws_frame(event: AwsEvent) -> Frame:
     except (ValueError, RecursionError):
         said = {"message": event.error_message or data}
     fields = said if isinstance(said, dict) else {"message": data}
-    return Frame(json.dumps({"__type": word} | fields), word, is_error=True)
+    status = _STATUSES.get(word, _UNNAMED if event.message_type == "error" else None)
+    facts = given(code=word or None, status=status, details=fields.get("originalMessage"))
+    return Frame(json.dumps(facts | fields), word, is_error=True)

@@ -17,7 +17,7 @@ class _Pieces(list[Any]):
 def merge(held: dict[str, Any], piece: Mapping[str, Any]) -> None:
     """Go on with `held` where `piece` goes on: texts and lists grow, objects merge, anything else is replaced.
 
-    List entries that carry an index merge with the entry of that index.
+    List entries that carry an index merge with the entry of that index, unless the two name different things.
     """
     for name, value in piece.items():
         old = held.get(name)
@@ -37,16 +37,24 @@ def merge(held: dict[str, Any], piece: Mapping[str, Any]) -> None:
 
 def _grow(held: list[Any], pieces: list[Any]) -> None:
     for piece in pieces:
-        index = piece.get("index") if isinstance(piece, dict) else None
-        same = None if index is None else _entry(held, index)
+        same = _entry(held, piece) if isinstance(piece, dict) and piece.get("index") is not None else None
         if same is not None:
             merge(same, piece)
         else:
             held.append(piece)
 
 
-def _entry(held: list[Any], index: Any) -> dict[str, Any] | None:
-    return next((entry for entry in held if isinstance(entry, dict) and entry.get("index") == index), None)
+def _entry(held: list[Any], piece: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the entry that `piece` goes on with: the last of its index that has no other type or id.
+
+    OpenRouter gives the text of Gemini's reasoning and the signature of each call one index (recorded).
+    """
+    for entry in reversed(held):
+        if isinstance(entry, dict) and entry.get("index") == piece["index"]:
+            named = ((entry.get(name), piece.get(name)) for name in ("type", "id"))
+            if all(old is None or new is None or old == new for old, new in named):
+                return entry
+    return None
 
 
 def settled(value: Any) -> Any:

@@ -45,7 +45,7 @@ class BedrockAnthropicClient(ProtocolClient):
         version: str = BEDROCK_VERSION,
         **options: Unpack[ClientOptions],
     ) -> None:
-        home = bedrock_home(region, elsewhere="base_url" in options)
+        home = bedrock_home(region, elsewhere=options.get("base_url") is not None)
         super().__init__(model, home, "/model", **options)
         self._cache = cache
         self._betas = betas
@@ -101,7 +101,7 @@ class VertexAnthropicClient(ProtocolClient):
         **options: Unpack[ClientOptions],
     ) -> None:
         home = vertex_home(region)
-        if options.get("api_key") is None and home.owns(options.get("base_url", home.url)):
+        if options.get("api_key") is None and home.owns(options.get("base_url") or home.url):
             options.setdefault("auth", GoogleToken())
         super().__init__(model, home, "/projects", **options)
         self._project = project

@@ -10,14 +10,14 @@ would read back as something else, is refused: what the model sees has one place
 forged.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import Message
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS
+from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, MAX_MARKS, UNMARKED
 from copyfit_adapters.anthropic_messages.fields import OUTSIDE_INPUT, read_fields, read_tool
 from copyfit_adapters.anthropic_messages.parts import WRITER, encode_blocks
 from copyfit_adapters.codec.request import WireRequest
@@ -28,6 +28,9 @@ PATH = "/messages"
 
 CacheTime = Literal["5m", "1h"]
 """How long the provider keeps a prefix after its last use, in the protocol's own words."""
+
+_MARKED = b'"cache_control":'
+"""The field as JSON has it; within a text its quotes are escaped."""
 
 
 def encode(
@@ -41,9 +44,10 @@ def encode(
     """Return the request that puts `model_input` to `model`.
 
     With `cache`, the ends of the stable prefix are marked for the provider's cache: the last tool, the system
-    text, and the last message before the first that lives for this invocation alone. A message whose JSON is in
-    `known` is not written again, and the JSON of the others is kept there. Settings without a cap on the
-    answer get `DEFAULT_MAX_TOKENS`.
+    text, and the last message before the first that lives for this invocation alone. Marks in the input's own
+    extra stay, and what they leave of the `MAX_MARKS` goes to the longest prefixes. A message whose JSON is in
+    `known` is not written again, and the JSON of the others is kept there. Settings without a cap on the answer
+    get `DEFAULT_MAX_TOKENS`.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
@@ -69,18 +73,15 @@ def encode_body(
         UnencodableInput: the protocol has no form for something in the input; the error names it.
 
     """
-    mark = None if cache is None else {"type": "ephemeral"} | ({"ttl": cache} if cache != "5m" else {})
     head = dict(address) | _settings(model_input, stream=stream)
-    if model_input.system:
+    if model_input.system.strip():
         head["system"] = model_input.system
-        if mark is not None:
-            head["system"] = [{"type": "text", "text": model_input.system, "cache_control": mark}]
-    tools = [
-        encode_tool(tool, where=f"tools[{index}]", mark=mark if index == len(model_input.tools) - 1 else None)
-        for index, tool in enumerate(model_input.tools)
-    ]
-    messages = _messages(model_input.messages, known, mark)
-    return body_of(WRITER.dumps(head, "settings"), tools, messages)
+    tools = [encode_tool(tool, where=f"tools[{index}]") for index, tool in enumerate(model_input.tools)]
+    messages = list(WRITER.fragments(model_input.messages, known, encode_message))
+    if cache is not None:
+        mark = {"type": "ephemeral"} | ({"ttl": cache} if cache != "5m" else {})
+        _mark_ends(model_input, mark, head, tools, messages)
+    return body_of(WRITER.dumps(head, "settings"), tools, _turns(model_input.messages, messages))
 
 
 def encode_message(message: Message, where: str = "message", *, mark: Mapping[str, Any] | None = None) -> bytes:
@@ -92,7 +93,7 @@ def encode_message(message: Message, where: str = "message", *, mark: Mapping[st
     """
     blocks = encode_blocks(message, where)
     if mark is not None:
-        markable = [block for block in blocks if block["type"] not in ("thinking", "redacted_thinking")]
+        markable = [block for block in blocks if block["type"] not in UNMARKED]
         if markable:
             markable[-1].setdefault("cache_control", mark)
     return b",".join(WRITER.dumps(block, where) for block in blocks)
@@ -115,23 +116,38 @@ def encode_tool(tool: ToolSpec, *, where: str = "tool", mark: Mapping[str, Any] 
     return WRITER.dumps(fields if mark is None else {"cache_control": mark} | fields, where)
 
 
-def _messages(
-    messages: Iterable[Message], known: IdentityMemo[bytes] | None, mark: Mapping[str, Any] | None
-) -> Iterator[bytes]:
+def _mark_ends(
+    model_input: ModelInput,
+    mark: Mapping[str, Any],
+    head: dict[str, Any],
+    tools: list[bytes],
+    messages: list[bytes],
+) -> None:
+    """Put the `mark` on the ends of the stable prefix, the longest first, as long as the API takes one more."""
+    pieces = (WRITER.dumps(head, "settings"), *tools, *messages)
+    free = MAX_MARKS - sum(piece.count(_MARKED) for piece in pieces)
+    last = last_stable(model_input.messages, messages)
+    if last is not None and free > 0:
+        messages[last] = encode_message(model_input.messages[last], f"messages[{last}]", mark=mark)
+        free -= 1
+    if model_input.system.strip() and free > 0:
+        head["system"] = [{"type": "text", "text": model_input.system, "cache_control": mark}]
+        free -= 1
+    # A tool that is loaded later is no part of the prefix, and the API refuses a mark on it.
+    loaded = [at for at, tool in enumerate(model_input.tools) if not WRITER.own(tool.extra).get("defer_loading")]
+    if loaded and free > 0:
+        tools[loaded[-1]] = encode_tool(model_input.tools[loaded[-1]], where=f"tools[{loaded[-1]}]", mark=mark)
+
+
+def _turns(messages: Sequence[Message], written: Sequence[bytes]) -> Iterator[bytes]:
     """Return the pieces of the wire messages; neighbours under one role are one, but for those with own fields."""
-    kept = list(messages)
-    written = list(WRITER.fragments(kept, known, encode_message))
-    if mark is not None:
-        last = last_stable(kept, written)
-        if last is not None:
-            written[last] = encode_message(kept[last], f"messages[{last}]", mark=mark)
     return as_turns(
         Turn(
             "assistant" if message.role == "assistant" else "user",
             fragment,
             around(message, WRITER, f"messages[{index}]"),
         )
-        for index, (message, fragment) in enumerate(zip(kept, written, strict=True))
+        for index, (message, fragment) in enumerate(zip(messages, written, strict=True))
     )
 
 
@@ -150,7 +166,7 @@ def _settings(model_input: ModelInput, *, stream: bool) -> dict[str, Any]:
         output_config=None if schema is None else {"format": _format(schema)},
     )
     taken = OUTSIDE_INPUT | ({"tools"} if model_input.tools else set())
-    taken |= {"system"} if model_input.system else set()
+    taken |= {"system"} if model_input.system.strip() else set()
     fields = WRITER.settings_with_extra(
         fields,
         own,

@@ -1,10 +1,11 @@
 """What a messages request cannot carry, declared as data."""
 
-from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, PROTOCOL
+from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, PROTOCOL, sendable_id
+from copyfit_adapters.codec.call_ids import call_ids_rewritten
 from copyfit_adapters.codec.known_losses import (
     arguments_parsed,
+    closing_thinking_dropped,
     empty_messages_dropped,
-    empty_texts_dropped,
     foreign_extras_dropped,
     foreign_thinking_dropped,
     image_detail_dropped,
@@ -17,7 +18,15 @@ from copyfit_adapters.codec.known_losses import (
     text_as_part,
     url_as_data,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_messages, in_parts, in_settings
+from copyfit_adapters.codec.losses import (
+    Effect,
+    InputData,
+    Loss,
+    Object,
+    in_messages,
+    in_parts,
+    in_settings,
+)
 from copyfit_adapters.codec.reading import without
 
 
@@ -53,6 +62,11 @@ def _capped(settings: Object, data: InputData) -> Object:
     return settings if "max_tokens" in own else {"max_output_tokens": DEFAULT_MAX_TOKENS, **settings}
 
 
+def _without_blank(part: Object) -> Object | None:
+    blank = part["type"] == "text" and not part["text"].strip()
+    return None if blank and "type" not in part.get("extra", {}).get(PROTOCOL, {}) else part
+
+
 LOSSES: tuple[Loss, ...] = (
     foreign_extras_dropped(PROTOCOL),
     Loss(
@@ -67,6 +81,13 @@ LOSSES: tuple[Loss, ...] = (
         "assistant",
         "tool",
         reason="messages and tool results have no name; the call that a result answers has one",
+    ),
+    Loss(
+        name="blank-system",
+        where="system",
+        effect=Effect.DROPPED,
+        reason="the API refuses a text block without anything but spaces",
+        rewrite=lambda data: data if data["system"].strip() else {**data, "system": ""},
     ),
     setting_dropped("seed", reason="the protocol has no seed"),
     schema_facts_dropped("name", "description", "strict", reason="only the schema itself travels, and it binds"),
@@ -92,12 +113,22 @@ LOSSES: tuple[Loss, ...] = (
         rewrite=in_settings(_capped),
     ),
     foreign_thinking_dropped(PROTOCOL),
+    call_ids_rewritten(
+        sendable_id, reason="the API refuses an id that is not of letters, digits, underscores and hyphens"
+    ),
     arguments_parsed(),
     image_detail_dropped(),
     media_typed_by_data_alone(),
     url_as_data(),
     text_as_part("user", "assistant"),
-    empty_texts_dropped(),
+    Loss(
+        name="blank-texts",
+        where="messages[].content[type=text]",
+        effect=Effect.DROPPED,
+        reason="the API refuses a text block without anything but spaces",
+        rewrite=in_parts(_without_blank),
+    ),
+    closing_thinking_dropped(),
     empty_messages_dropped(),
     neighbours_merged(),
     surrogates_joined(),

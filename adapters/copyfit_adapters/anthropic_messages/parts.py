@@ -1,6 +1,7 @@
 """Write the parts of a message as content blocks: the inverse of `blocks`.
 
-An empty text is no block, for the API refuses one; nor is reasoning of another protocol.
+What the API refuses is no block: a text without anything but spaces, and reasoning with which an answer was cut
+off, as the last of a message. Nor is reasoning of another protocol.
 """
 
 import binascii
@@ -19,7 +20,7 @@ from copyfit.shapes.messages import (
     ToolMessage,
 )
 from copyfit_adapters.anthropic_messages.blocks import read_block
-from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
+from copyfit_adapters.anthropic_messages.dialect import PROTOCOL, sendable_id
 from copyfit_adapters.codec.json_text import as_object
 from copyfit_adapters.codec.reading import DATA_URL, without
 from copyfit_adapters.codec.turns import AROUND
@@ -38,15 +39,22 @@ def encode_blocks(message: Message, where: str) -> list[dict[str, Any]]:
     if not isinstance(message, ToolMessage):
         return _blocks(message.parts, where)
     content = message.content if isinstance(message.content, str) else _blocks(message.content, where)
-    fields: dict[str, Any] = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
+    fields: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": sendable_id(message.call_id),
+        "content": content,
+    }
     if message.is_error:
         fields["is_error"] = True
     return [_block(fields, without(WRITER.own(message.extra), AROUND), where)]
 
 
 def _blocks(parts: tuple[Part, ...], where: str) -> list[dict[str, Any]]:
-    found = (_part(part, f"{where}.content[{index}]") for index, part in enumerate(parts))
-    return [block for block in found if block is not None]
+    found = [(part, _part(part, f"{where}.content[{index}]")) for index, part in enumerate(parts)]
+    said = [(part, block) for part, block in found if block is not None]
+    while said and isinstance(said[-1][0], ThinkingPart):
+        said.pop()
+    return [block for _, block in said]
 
 
 def _part(part: Part, where: str) -> dict[str, Any] | None:
@@ -63,7 +71,7 @@ def _part(part: Part, where: str) -> dict[str, Any] | None:
                 fields["title"] = part.filename
         case ToolCall():
             given = as_object(part.arguments)
-            fields = {"type": "tool_use", "id": part.id, "name": part.name, "input": given}
+            fields = {"type": "tool_use", "id": sendable_id(part.id), "name": part.name, "input": given}
     return _block(fields, WRITER.own(part.extra), where)
 
 
@@ -74,7 +82,7 @@ def _block(fields: dict[str, Any], own: Mapping[str, Any], where: str) -> dict[s
 def _text(part: TextPart, where: str) -> dict[str, Any] | None:
     own = WRITER.own(part.extra)
     if "type" not in own:
-        if not part.text and not own:
+        if not part.text.strip():
             return None
         return _block({"type": "text", "text": part.text}, own, where)
     fields = dict(own) | ({"text": part.text} if part.text else {})

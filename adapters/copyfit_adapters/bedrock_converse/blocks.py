@@ -124,7 +124,8 @@ def _read_thinking(inner: dict[str, Any]) -> ThinkingPart | None:
         return ThinkingPart(provider=PROTOCOL, opaque=inner) if "redactedContent" in inner else None
     if not isinstance(said, dict):
         return None
-    text, signature = said.get("text"), said.get("signature")
+    # A thought that is not shown has a signature alone, and the API refuses it back without a text.
+    text, signature = "" if said.get("text") is None else said["text"], said.get("signature")
     if not isinstance(text, str) or not isinstance(signature, str | None):
         return None
     rest = without(said, "text", "signature")

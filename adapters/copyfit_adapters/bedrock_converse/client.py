@@ -35,7 +35,7 @@ class BedrockConverseClient(ProtocolClient):
         cache: CacheTime | None = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        home = bedrock_home(region, elsewhere="base_url" in options)
+        home = bedrock_home(region, elsewhere=options.get("base_url") is not None)
         super().__init__(model, home, path_of(model, stream=False), **options)
         self._cache = cache
 

@@ -1,4 +1,8 @@
-"""The names of the Converse protocol that both directions share."""
+"""The names and numbers of the Converse protocol that both directions share."""
+
+import re
+
+from copyfit_adapters.codec import call_ids
 
 PROTOCOL = "bedrock-converse"
 """The name under which `extra` and `ThinkingPart.provider` hold what belongs to this protocol."""
@@ -26,3 +30,13 @@ KINDS = frozenset(
     }
 )
 """The members of a content block, of which each block has one; from botocore 1.44's model of the service."""
+
+MAX_MARKS = 4
+"""Marks for the cache in one request; the API refuses a fifth."""
+
+_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+
+
+def sendable_id(call_id: str) -> str:
+    """Return `call_id` in the form that the API takes, which is in botocore 1.44's model of the service."""
+    return call_ids.sendable_id(call_id, _ID)

@@ -14,16 +14,16 @@ What the API refuses by itself, and says so, is sent as it is: a history that do
 in the history without a tool on offer, a document in a message without a text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
 
 from copyfit.shapes.identity_memo import IdentityMemo
-from copyfit.shapes.messages import Message
+from copyfit.shapes.messages import Message, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.bedrock_converse.blocks import is_mark
-from copyfit_adapters.bedrock_converse.dialect import MARK, PROTOCOL
+from copyfit_adapters.bedrock_converse.dialect import MARK, MAX_MARKS, PROTOCOL
 from copyfit_adapters.bedrock_converse.fields import NESTED, OUTSIDE_INPUT, read_fields, read_tool
 from copyfit_adapters.bedrock_converse.names import renamed
 from copyfit_adapters.bedrock_converse.parts import WRITER, encode_blocks
@@ -33,6 +33,16 @@ from copyfit_adapters.codec.writing import given
 
 CacheTime = Literal["5m", "1h"]
 """How long the provider keeps a prefix after its last use, in the protocol's own words."""
+
+_MARKED = f'"{MARK}":'.encode()
+"""The field as JSON has it; within a text its quotes are escaped."""
+
+_NOVA = "amazon.nova"
+"""In the ids of models that refuse a mark among the tools and behind calls and results ("extraneous key").
+
+Seen by the users of several clients in 2026, such as NousResearch/hermes-agent (issue 97281) and earendil-works/pi
+(issue 2053).
+"""
 
 
 def encode(
@@ -46,25 +56,28 @@ def encode(
     """Return the request that puts `model_input` to `model`, which is a model's id or the ARN of one.
 
     With `cache`, the ends of the stable prefix are marked for the provider's cache: the last tool, the system
-    text, and the last message before the first that lives for this invocation alone. A message whose JSON is in
-    `known` is not written again, and the JSON of the others is kept there.
+    text, and the last message before the first that lives for this invocation alone; for Amazon's Nova, which
+    takes no others, the system text and the last such message of the user. Marks in the input's own extra stay,
+    and what they leave of the `MAX_MARKS` goes to the longest prefixes. A message whose JSON is in `known` is not
+    written again, and the JSON of the others is kept there.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
 
     """
-    mark = None if cache is None else {MARK: {"type": "default"} | ({"ttl": cache} if cache != "5m" else {})}
     head = _fields(model_input)
-    if mark is not None:
-        if model_input.system.strip():
-            head["system"].append(mark)
-        if model_input.tools:
-            head["toolConfig"]["tools"].append(mark)
-    messages = _messages(model_input.messages, known, mark)
+    messages = list(model_input.messages)
+    written = list(WRITER.fragments(messages, known, encode_message))
+    for index, message in renamed(messages).items():
+        messages[index] = message
+        written[index] = encode_message(message, f"messages[{index}]")
+    if cache is not None:
+        _mark_ends(model_input, model, cache, head, messages, written)
     before = WRITER.dumps(head, "settings")[:-1] + b"," if head else b"{"
     # The body is joined once: a second copy of its megabytes takes longer than all the rest.
     return WireRequest(
-        path=path_of(model, stream=stream), body=b"".join([before, b'"messages":[', *messages, b"]}"])
+        path=path_of(model, stream=stream),
+        body=b"".join([before, b'"messages":[', *_turns(messages, written), b"]}"]),
     )
 
 
@@ -114,26 +127,42 @@ def _takes_mark(block: Mapping[str, Any]) -> bool:
     return "reasoningContent" not in block and block.get("document", {}).get("format", "pdf") == "pdf"
 
 
-def _messages(
-    messages: Iterable[Message], known: IdentityMemo[bytes] | None, mark: Mapping[str, Any] | None
-) -> Iterator[bytes]:
+def _mark_ends(
+    model_input: ModelInput,
+    model: str,
+    cache: CacheTime,
+    head: dict[str, Any],
+    messages: Sequence[Message],
+    written: list[bytes],
+) -> None:
+    """Put marks on the ends of the stable prefix, the longest first, as long as the API takes one more."""
+    mark = {MARK: {"type": "default"} | ({"ttl": cache} if cache != "5m" else {})}
+    free = MAX_MARKS - sum(piece.count(_MARKED) for piece in (WRITER.dumps(head, "settings"), *written))
+    only_texts = _NOVA in model
+    said = [
+        b"" if only_texts and not isinstance(message, UserMessage) else fragment
+        for message, fragment in zip(messages, written, strict=True)
+    ]
+    last = last_stable(messages, said)
+    if last is not None and free > 0:
+        written[last] = encode_message(messages[last], f"messages[{last}]", mark=mark)
+        free -= 1
+    if model_input.system.strip() and free > 0:
+        head["system"].append(mark)
+        free -= 1
+    if model_input.tools and free > 0 and not only_texts:
+        head["toolConfig"]["tools"].append(mark)
+
+
+def _turns(messages: Sequence[Message], written: Sequence[bytes]) -> Iterator[bytes]:
     """Return the pieces of the wire messages; neighbours under one role are one, but for those with own fields."""
-    kept = list(messages)
-    written = list(WRITER.fragments(kept, known, encode_message))
-    for index, message in renamed(kept).items():
-        kept[index] = message
-        written[index] = encode_message(message, f"messages[{index}]")
-    if mark is not None:
-        last = last_stable(kept, written)
-        if last is not None:
-            written[last] = encode_message(kept[last], f"messages[{last}]", mark=mark)
     return as_turns(
         Turn(
             "assistant" if message.role == "assistant" else "user",
             fragment,
             around(message, WRITER, f"messages[{index}]"),
         )
-        for index, (message, fragment) in enumerate(zip(kept, written, strict=True))
+        for index, (message, fragment) in enumerate(zip(messages, written, strict=True))
     )
 
 

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from copyfit_adapters.bedrock_converse.dialect import MARK, PROTOCOL
+from copyfit_adapters.bedrock_converse.dialect import MARK, PROTOCOL, sendable_id
 from copyfit_adapters.bedrock_converse.media import media_type_of
 from copyfit_adapters.bedrock_converse.names import DocumentNames
+from copyfit_adapters.codec.call_ids import call_ids_rewritten
 from copyfit_adapters.codec.known_losses import (
     arguments_parsed,
+    closing_thinking_dropped,
     empty_messages_dropped,
     foreign_extras_dropped,
     foreign_thinking_dropped,
@@ -113,6 +115,10 @@ LOSSES: tuple[Loss, ...] = (
         rewrite=_without_blank_system,
     ),
     foreign_thinking_dropped(PROTOCOL),
+    call_ids_rewritten(
+        sendable_id,
+        reason="the API refuses an id that is not of 1 to 64 letters, digits and a few other characters",
+    ),
     arguments_parsed(),
     image_detail_dropped(),
     url_as_data(),
@@ -141,6 +147,7 @@ LOSSES: tuple[Loss, ...] = (
         reason="the API refuses a text block without anything but spaces",
         rewrite=in_parts(_without_blank),
     ),
+    closing_thinking_dropped(),
     empty_messages_dropped(),
     neighbours_merged(),
     surrogates_joined(),

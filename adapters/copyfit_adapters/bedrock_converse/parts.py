@@ -1,6 +1,7 @@
 """Write the parts of a message as content blocks: the inverse of `blocks`.
 
-A blank text is no block, for the API refuses one; nor is reasoning of another protocol.
+What the models refuse is no block: a text without anything but spaces, and reasoning with which an answer was cut
+off, as the last of a message. Nor is reasoning of another protocol.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from copyfit.shapes.messages import (
     ToolMessage,
 )
 from copyfit_adapters.bedrock_converse.blocks import read_block
-from copyfit_adapters.bedrock_converse.dialect import KINDS, PROTOCOL
+from copyfit_adapters.bedrock_converse.dialect import KINDS, PROTOCOL, sendable_id
 from copyfit_adapters.bedrock_converse.media import DOCUMENT_TYPES, IMAGE_TYPES, STORED, format_of
 from copyfit_adapters.bedrock_converse.names import allowed_name
 from copyfit_adapters.codec.json_text import as_object
@@ -35,42 +36,46 @@ def encode_blocks(message: Message, where: str) -> list[dict[str, Any]]:
         UnencodableInput: the protocol has no form for a part.
 
     """
-    blocks = [block for at, part in enumerate(message.parts) for block in _part(part, f"{where}.content[{at}]")]
+    found = [(part, _part(part, f"{where}.content[{at}]")) for at, part in enumerate(message.parts)]
+    said = [(part, block) for part, block in found if block is not None]
+    while said and isinstance(said[-1][0], ThinkingPart):
+        said.pop()
+    blocks = [block for _, block in said]
     if not isinstance(message, ToolMessage):
         return blocks
-    fields: dict[str, Any] = {"toolUseId": message.call_id, "content": blocks}
+    fields: dict[str, Any] = {"toolUseId": sendable_id(message.call_id), "content": blocks}
     if message.is_error:
         fields["status"] = "error"
     return [_block("toolResult", fields, without(WRITER.own(message.extra), AROUND), where)]
 
 
-def _part(part: Part, where: str) -> list[dict[str, Any]]:
-    """Return the block of `part`, or nothing where it does not travel."""
+def _part(part: Part, where: str) -> dict[str, Any] | None:
+    """Return the block of `part`, or None where it does not travel."""
     own = {} if isinstance(part, ThinkingPart) else WRITER.own(part.extra)
     match part:
         case TextPart():
             return _text(part, own, where)
         case ThinkingPart():
-            return [_thinking(part, where)] if part.provider == PROTOCOL else []
+            return _thinking(part, where) if part.provider == PROTOCOL else None
         case ImagePart():
-            return [_block("image", _media("image", part, where), own, where)]
+            return _block("image", _media("image", part, where), own, where)
         case FilePart():
             if part.file_id is not None:
                 raise WRITER.refused(where, "the API keeps no files under ids; give data or an s3:// address")
             facts = {"name": allowed_name(part.filename)}
-            return [_block("document", _media("file", part, where) | facts, own, where)]
+            return _block("document", _media("file", part, where) | facts, own, where)
         case ToolCall():
-            fields = {"toolUseId": part.id, "name": part.name, "input": as_object(part.arguments)}
-            return [_block("toolUse", fields, own, where)]
+            fields = {"toolUseId": sendable_id(part.id), "name": part.name, "input": as_object(part.arguments)}
+            return _block("toolUse", fields, own, where)
 
 
 def _block(kind: str, fields: dict[str, Any], own: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {kind: WRITER.with_extra(fields, own, lambda merged: read_block({kind: merged}, where), where)}
 
 
-def _text(part: TextPart, own: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
+def _text(part: TextPart, own: Mapping[str, Any], where: str) -> dict[str, Any] | None:
     if not own:
-        return [{"text": part.text}] if part.text.strip() else []
+        return {"text": part.text} if part.text.strip() else None
     cited = own.get("citationsContent")
     if len(own) == 1 and isinstance(cited, Mapping) and (part.text or "content" not in cited):
         block: dict[str, Any] = {"citationsContent": {"content": [{"text": part.text}]} | dict(cited)}
@@ -80,7 +85,7 @@ def _text(part: TextPart, own: Mapping[str, Any], where: str) -> list[dict[str, 
         block = ({"text": part.text} if part.text else {}) | dict(own)
     if read_block(block, where) != TextPart(text=part.text, extra={PROTOCOL: own}):
         raise WRITER.refused(where, "its extra makes it another part than a text")
-    return [block]
+    return block
 
 
 def _thinking(part: ThinkingPart, where: str) -> dict[str, Any]:

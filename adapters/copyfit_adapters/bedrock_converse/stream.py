@@ -5,22 +5,18 @@ the same code, so that both ways give the same output. Only a call's arguments k
 """
 
 import binascii
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from copyfit.errors import ProviderError
 from copyfit.shapes.model_output import ModelOutput, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
-from copyfit_adapters.answers.framing import AwsFraming, Frame
+from copyfit_adapters.answers.framing import AwsFraming
 from copyfit_adapters.answers.pieces import merge, settled
 from copyfit_adapters.answers.stream import AnswerStream
 from copyfit_adapters.bedrock_converse.decode import REPLIES, SOMEONE, decode, read_reply
 from copyfit_adapters.codec.json_text import ExactJson, join_surrogates, loads
 from copyfit_adapters.codec.reading import without
-from copyfit_adapters.codec.writing import given
 from copyfit_adapters.overflow.refusal import Asked
 
 ACCEPTED = "application/vnd.amazon.eventstream"
@@ -33,17 +29,6 @@ _REASONING: Mapping[str, str] = MappingProxyType(
     {"reasoning": "text", "signature": "signature", "hidden reasoning": "redactedContent"}
 )
 """Where the pieces of each field of reasoning are kept."""
-
-_STATUSES: Mapping[str, int] = MappingProxyType(
-    {
-        "validationException": 400,
-        "modelStreamErrorException": 424,
-        "throttlingException": 429,
-        "internalServerException": 500,
-        "serviceUnavailableException": 503,
-    }
-)
-"""The HTTP status that each exception of a stream stands for, from botocore 1.44's model of the service."""
 
 
 class ConverseStream(AnswerStream):
@@ -70,14 +55,6 @@ class ConverseStream(AnswerStream):
 
     def _whole(self, body: bytes) -> ModelOutput:
         return decode(200, body, self._asked)
-
-    def _refused(self, frame: Frame, *, certain: bool) -> ProviderError | None:
-        """Return the error of an exception, which has in a stream neither its status nor the model's own words."""
-        if frame.is_error:
-            said = json.loads(frame.data)
-            facts = given(status=_STATUSES.get(frame.kind), details=said.get("originalMessage"))
-            frame = replace(frame, data=json.dumps(facts | said))
-        return super()._refused(frame, certain=certain)
 
     def _add(self, kind: str, chunk: dict[str, Any]) -> list[StreamEvent]:
         fields = {name: value for name, value in chunk.items() if name != _PADDING and value is not None}

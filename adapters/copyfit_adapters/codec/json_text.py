@@ -56,6 +56,13 @@ def as_object(arguments: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {MALFORMED: arguments}
 
 
+def as_object_text(arguments: str) -> str:
+    """Return `arguments` as they are if they are the text of a JSON object, and else that of `as_object`."""
+    found = as_object(arguments)
+    mended = not arguments or found == {MALFORMED: arguments}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) if mended else arguments
+
+
 def as_arguments(value: Any) -> str | None:
     """Return the JSON text of an arguments object, or None when it is none."""
     if isinstance(value, ExactJson):

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from copyfit_adapters.codec.json_text import as_arguments, as_object, join_surrogates
+from copyfit_adapters.codec.json_text import as_arguments, as_object, as_object_text, join_surrogates
 from copyfit_adapters.codec.losses import (
     Effect,
     InputData,
     Loss,
     Object,
+    in_contents,
     in_messages,
     in_parts,
     in_settings,
@@ -91,6 +92,21 @@ def arguments_parsed() -> Loss:
         effect=Effect.REWRITTEN,
         reason="arguments travel as an object: spacing goes, and a text that is none travels as a field of one",
         rewrite=in_parts(parsed),
+    )
+
+
+def arguments_mended() -> Loss:
+    """Return the loss of a call's arguments that are no JSON object, where they travel as a text."""
+
+    def mended(part: Object) -> Object:
+        return {**part, "arguments": as_object_text(part["arguments"])} if part["type"] == "tool_call" else part
+
+    return Loss(
+        name="arguments-text",
+        where="messages[role=assistant].content[type=tool_call].arguments",
+        effect=Effect.REWRITTEN,
+        reason="servers refuse a history with arguments that are no JSON object; such a text is a field of one",
+        rewrite=in_parts(mended),
     )
 
 
@@ -241,6 +257,26 @@ def empty_texts_dropped() -> Loss:
         effect=Effect.DROPPED,
         reason="the API refuses a text block without text",
         rewrite=in_parts(said),
+    )
+
+
+def closing_thinking_dropped(
+    reason: str = "Claude refuses a message that ends with reasoning, as an answer does that was cut off in it",
+) -> Loss:
+    """Return the loss of the reasoning that a message of the assistant ends with."""
+
+    def closed(parts: list[Object]) -> list[Object]:
+        kept = list(parts)
+        while kept and kept[-1]["type"] == "thinking":
+            kept.pop()
+        return kept
+
+    return Loss(
+        name="closing-thinking",
+        where="messages[role=assistant].content[-1][type=thinking]",
+        effect=Effect.DROPPED,
+        reason=reason,
+        rewrite=in_contents(closed, "assistant"),
     )
 
 

@@ -1,6 +1,7 @@
 """The client of Cohere's chat API v2."""
 
 from typing import Unpack
+from urllib.parse import quote
 
 from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.model_output import ModelOutput
@@ -14,7 +15,7 @@ from copyfit_adapters.protocol_client import ClientOptions, ProtocolClient
 HOME = Home(
     name="Cohere",
     provider="cohere",
-    url="https://api.cohere.com/v2",
+    url="https://api.cohere.com",
     key_variables=("CO_API_KEY", "COHERE_API_KEY"),
 )
 
@@ -23,7 +24,8 @@ class CohereChatClient(ProtocolClient):
     """Sends model inputs to one model of a server that speaks Cohere's chat API v2.
 
     `home` is whose key is taken from the environment, and where the client sends unless a `base_url` says
-    otherwise. For the `options` see `ClientOptions`.
+    otherwise. A `base_url` is everything before ``/v2``, as for Cohere's own client: what it tells about its
+    models stands under ``/v1`` of the same address. For the `options` see `ClientOptions`.
 
     Raises:
         AuthFailed: there is no key.
@@ -42,3 +44,6 @@ class CohereChatClient(ProtocolClient):
 
     def _decoder(self) -> CohereStream:
         return CohereStream(self._asked)
+
+    def _models_path(self) -> str:
+        return f"/v1/models/{quote(self.model, safe='')}"

@@ -12,7 +12,7 @@ forged.
 from typing import Any
 
 from copyfit.shapes.identity_memo import IdentityMemo
-from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from copyfit.shapes.messages import AssistantMessage, Message, TextPart, ThinkingPart, ToolCall, ToolMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.codec.request import WireRequest
@@ -29,7 +29,7 @@ from copyfit_adapters.cohere_v2.fields import (
 )
 from copyfit_adapters.cohere_v2.messages import read_message
 
-PATH = "/chat"
+PATH = "/v2/chat"
 
 
 def encode(
@@ -49,16 +49,21 @@ def encode(
     if not model_input.system:
         messages.clear()
     messages += WRITER.fragments(model_input.messages, known, encode_message)
-    return WireRequest(path=PATH, body=body_of(head, tools, separated(messages)))
+    return WireRequest(path=PATH, body=body_of(head, tools, separated(filter(None, messages))))
 
 
 def encode_message(message: Message, where: str = "message") -> bytes:
     """Return the JSON of one message; equal messages give equal bytes, whatever stands around them.
 
+    What a model said without saying anything is no message: the API refuses an empty one ("all elements in history
+    must have a message").
+
     Raises:
         UnencodableInput: the protocol has no form for it.
 
     """
+    if isinstance(message, AssistantMessage) and not _says_something(message):
+        return b""
     fields: dict[str, Any] = {"role": message.role}
     if isinstance(message, ToolMessage):
         fields["tool_call_id"] = message.call_id
@@ -86,6 +91,15 @@ def encode_tool(tool: ToolSpec, *, where: str = "tool") -> bytes:
     fields = {"type": "function", "function": function}
     own = WRITER.own(tool.extra)
     return WRITER.dumps(WRITER.with_extra(fields, own, read_tool, where, nested="function"), where)
+
+
+def _says_something(message: AssistantMessage) -> bool:
+    return bool(WRITER.own(message.extra)) or any(
+        bool(part.text or WRITER.own(part.extra))
+        if isinstance(part, TextPart)
+        else not isinstance(part, ThinkingPart) or part.provider == WRITER.protocol
+        for part in message.parts
+    )
 
 
 def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:

@@ -29,8 +29,8 @@ def _one_strictness(data: InputData) -> InputData:
     return {**data, "tools": [{**tool, "strict": strict} for tool in data["tools"]]}
 
 
-def _own(part: Object) -> Object:
-    own: Object = part.get("extra", {}).get(PROTOCOL, {})
+def _own(holder: Object) -> Object:
+    own: Object = holder.get("extra", {}).get(PROTOCOL, {})
     return own
 
 
@@ -54,6 +54,17 @@ def _compact_document(part: Object) -> Object:
     if part["type"] != "text" or _own(part).get("type") != DOCUMENT or not part["text"]:
         return part
     return {**part, "text": as_arguments(as_object(part["text"]))}
+
+
+def _says_something(message: Object) -> bool:
+    content = message["content"]
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    said = any(part["type"] != "text" or part["text"] or _own(part) for part in parts)
+    return said or message["role"] != "assistant" or bool(_own(message))
+
+
+def _without_empty_messages(data: InputData) -> InputData:
+    return {**data, "messages": [message for message in data["messages"] if _says_something(message)]}
 
 
 LOSSES: tuple[Loss, ...] = (
@@ -82,6 +93,13 @@ LOSSES: tuple[Loss, ...] = (
         rewrite=_one_strictness,
     ),
     foreign_thinking_dropped(PROTOCOL),
+    Loss(
+        name="empty-messages",
+        where="messages[role=assistant]",
+        effect=Effect.DROPPED,
+        reason="the API refuses a message that says nothing",
+        rewrite=_without_empty_messages,
+    ),
     Loss(
         name="thinking-seal",
         where="messages[role=assistant].content[type=thinking].signature",

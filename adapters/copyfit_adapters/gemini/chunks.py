@@ -3,14 +3,16 @@
 Every chunk is a response of its own, whose parts go on where those of the last one ended. A plain text, or a plain
 thought, goes on with one of its kind; a part that holds anything else, such as a signature, is never joined to
 another, as the API demands. A call without an id, as Gemini 2 makes them, gets one here: ``call-`` with the id of
-the response and the number of the call in it, which is the same however the answer was cut.
+the response, or else a digest of the chunk that the call came in, and the number of the call in the response.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from copyfit_adapters.answers.reply import digest_of
 from copyfit_adapters.codec.json_text import join_surrogates
 from copyfit_adapters.gemini.messages import as_parts
+from copyfit_adapters.gemini.partial_calls import PartialCalls
 from copyfit_adapters.gemini.parts import READER
 from copyfit_adapters.gemini.spelling import spelled
 
@@ -43,6 +45,7 @@ class Chunks:
             if name != "candidates" and value is not None:
                 held = self._top.get(name)
                 self._top[name] = held | value if isinstance(held, dict) and isinstance(value, dict) else value
+        response_id = self._top.get("responseId")
         candidates = chunk.get("candidates")
         brought: list[dict[str, Any]] = []
         for place, entry in enumerate([] if candidates is None else READER.list(candidates, "$.candidates")):
@@ -52,7 +55,7 @@ class Chunks:
             if not isinstance(index, int):
                 index = place
             candidate = self._candidates.setdefault(index, _Candidate())
-            parts = candidate.add(fields, where, str(self._top.get("responseId") or "answer"))
+            parts = candidate.add(fields, where, lambda: str(response_id or digest_of(chunk)))
             brought += parts if index == 0 else []
         return brought
 
@@ -71,9 +74,10 @@ class _Candidate:
         self._parts: list[dict[str, Any]] = []
         self._pieces: list[str] = []
         self._calls = 0
+        self._partial = PartialCalls()
 
-    def add(self, fields: Mapping[str, Any], where: str, response_id: str) -> list[dict[str, Any]]:
-        """Go on with the candidate and return the parts that came."""
+    def add(self, fields: Mapping[str, Any], where: str, came_in: Callable[[], str]) -> list[dict[str, Any]]:
+        """Go on with the candidate and return the parts that came; `came_in` tells the response from others."""
         given = {name: value for name, value in fields.items() if name != "content" and value is not None}
         citations = _longer(self.fields.get("citationMetadata"), given.get("citationMetadata"))
         self.fields |= given | ({} if citations is None else {"citationMetadata": citations})
@@ -83,7 +87,9 @@ class _Candidate:
         read = READER.object(content, f"{where}.content")
         self._content = (self._content or {}) | {name: read[name] for name in read if name != "parts"}
         parts = as_parts(read.get("parts"), f"{where}.content")
-        named = [self._named(READER.object(part, f"{where}.content.parts"), response_id) for part in parts]
+        place = f"{where}.content.parts"
+        came = (self._partial.whole(READER.object(part, place), place) for part in parts)
+        named = [self._named(part, came_in) for part in came if part is not None]
         for number, part in enumerate(named):
             self._join(part, goes_on=number == 0)
         return named
@@ -91,10 +97,12 @@ class _Candidate:
     def whole(self) -> dict[str, Any]:
         """Return the candidate with its parts."""
         self._settle()
-        content = {} if self._content is None else {"content": self._content | {"parts": list(self._parts)}}
+        unfinished = self._partial.unfinished
+        parts = [*self._parts, *([] if unfinished is None else [unfinished])]
+        content = {} if self._content is None else {"content": self._content | {"parts": parts}}
         return content | self.fields
 
-    def _named(self, part: dict[str, Any], response_id: str) -> dict[str, Any]:
+    def _named(self, part: dict[str, Any], came_in: Callable[[], str]) -> dict[str, Any]:
         """Return `part` with an id if it is a call without one."""
         fields = spelled(part, "functionCall")
         call = fields.get("functionCall")
@@ -103,7 +111,7 @@ class _Candidate:
         self._calls += 1
         if call.get("id") or not call.get("name"):
             return part
-        return fields | {"functionCall": {"id": f"call-{response_id}-{self._calls - 1}"} | _without_id(call)}
+        return fields | {"functionCall": {"id": f"call-{came_in()}-{self._calls - 1}"} | _without_id(call)}
 
     def _join(self, part: dict[str, Any], *, goes_on: bool) -> None:
         last = self._parts[-1] if self._parts else {}

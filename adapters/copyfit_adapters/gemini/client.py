@@ -78,7 +78,7 @@ class VertexGeminiClient(GeminiClient):
         self, model: str, *, project: str, location: str = "global", **options: Unpack[ClientOptions]
     ) -> None:
         home = vertex_home(location)
-        if options.get("api_key") is None and home.owns(options.get("base_url", home.url)):
+        if options.get("api_key") is None and home.owns(options.get("base_url") or home.url):
             options.setdefault("auth", GoogleToken())
         super().__init__(model, dialect=VERTEX, home=home, **options)
         self._place = f"/projects/{quote(project, safe=':')}/locations/{location}/publishers/google"

@@ -10,6 +10,16 @@ CARRIED = "part"
 UNDER = "response_field"
 """In a tool message's extra: the field of the response that its text is; None when it is the JSON of the whole."""
 
+SIGNATURE = "thoughtSignature"
+"""The field of a part that seals the thinking behind it."""
+UNSIGNED = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+"""The signature of a call without one: ``skip_thought_signature_validator`` in base64, for a signature is bytes.
+
+Gemini 3 signs the first call of each of its contents, and refuses a history where that signature is missing. This
+one is what both of Google's APIs document for calls that another model made, or nobody
+(ai.google.dev/gemini-api/docs/thought-signatures, under FAQs).
+"""
+
 OUTPUT = "output"
 ERROR = "error"
 """The fields of a response in which a tool's text travels, as the API documents them."""

@@ -1,6 +1,7 @@
 """Write the parts of a message: the inverse of `parts`.
 
-An empty text is no part, for the API refuses one; nor is reasoning of another protocol.
+An empty text is no part, for the API refuses one; nor is reasoning of another protocol. The first call of a
+message is signed, as Gemini 3 demands: by what it came with, or by the word for calls that came with nothing.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,16 @@ from copyfit_adapters.codec.json_text import as_object
 from copyfit_adapters.codec.reading import DATA_URL, without
 from copyfit_adapters.codec.turns import AROUND
 from copyfit_adapters.codec.writing import Writer
-from copyfit_adapters.gemini.dialect import CARRIED, ERROR, OUTPUT, PROTOCOL, UNDER, Dialect
+from copyfit_adapters.gemini.dialect import (
+    CARRIED,
+    ERROR,
+    OUTPUT,
+    PROTOCOL,
+    SIGNATURE,
+    UNDER,
+    UNSIGNED,
+    Dialect,
+)
 from copyfit_adapters.gemini.parts import read_part
 
 WRITER = Writer(PROTOCOL)
@@ -35,11 +45,15 @@ def encode_parts(message: Message, dialect: Dialect, where: str) -> list[dict[st
     """
     if isinstance(message, ToolMessage):
         return [_result(message, dialect, where)]
-    found = (_part(part, dialect, f"{where}.content[{index}]") for index, part in enumerate(message.parts))
+    first_call = next((index for index, part in enumerate(message.parts) if isinstance(part, ToolCall)), None)
+    found = (
+        _part(part, dialect, f"{where}.content[{index}]", signed=index == first_call)
+        for index, part in enumerate(message.parts)
+    )
     return [part for part in found if part is not None]
 
 
-def _part(part: Part, dialect: Dialect, where: str) -> dict[str, Any] | None:
+def _part(part: Part, dialect: Dialect, where: str, *, signed: bool = False) -> dict[str, Any] | None:
     match part:
         case TextPart():
             return _text(part, where)
@@ -50,7 +64,8 @@ def _part(part: Part, dialect: Dialect, where: str) -> dict[str, Any] | None:
         case ToolCall():
             named = {"id": part.id} if part.id and dialect.call_ids else {}
             fields = {"functionCall": named | {"name": part.name, "args": as_object(part.arguments)}}
-            return _with_own(fields, WRITER.own(part.extra), where, nested="functionCall")
+            own = ({SIGNATURE: UNSIGNED} if signed else {}) | dict(WRITER.own(part.extra))
+            return _with_own(fields, own, where, nested="functionCall")
 
 
 def _with_own(fields: dict[str, Any], own: Mapping[str, Any], where: str, *, nested: str) -> dict[str, Any]:
@@ -80,7 +95,7 @@ def _carried(part: TextPart, where: str) -> dict[str, Any]:
 def _thought(part: ThinkingPart, where: str) -> dict[str, Any]:
     fields = dict(part.opaque)
     if "thought" not in fields:
-        sealed = {} if part.signature is None else {"thoughtSignature": part.signature}
+        sealed = {} if part.signature is None else {SIGNATURE: part.signature}
         fields = {"text": part.text, "thought": True} | sealed | fields
     if read_part(fields, where) != part:
         raise WRITER.refused(where, "what is opaque in this reasoning is not what the protocol sent")

@@ -17,7 +17,7 @@ from copyfit_adapters.codec.known_losses import (
 )
 from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_messages, in_parts, in_settings
 from copyfit_adapters.codec.reading import without
-from copyfit_adapters.gemini.dialect import CARRIED, PROTOCOL
+from copyfit_adapters.gemini.dialect import CARRIED, PROTOCOL, SIGNATURE, UNSIGNED
 from copyfit_adapters.gemini.encode import offers_functions
 from copyfit_adapters.gemini.parts import SCHEME, is_image
 
@@ -41,6 +41,16 @@ def _named_by_calls(data: InputData) -> InputData:
             message = {**message, "name": names[message["call_id"]]}
         messages.append(message)
     return {**data, "messages": messages}
+
+
+def _signed(message: Object) -> Object:
+    if not _calls(message):
+        return message
+    content: list[Object] = list(message["content"])
+    place = next(index for index, part in enumerate(content) if part["type"] == "tool_call")
+    first = content[place]
+    content[place] = {**first, "extra": {**first.get("extra", {}), PROTOCOL: {SIGNATURE: UNSIGNED, **_own(first)}}}
+    return {**message, "content": content}
 
 
 def _without_strict(data: InputData) -> InputData:
@@ -130,6 +140,13 @@ LOSSES: tuple[Loss, ...] = (
     ),
     foreign_thinking_dropped(PROTOCOL),
     arguments_parsed(),
+    Loss(
+        name="unsigned-calls",
+        where=f"messages[role=assistant].content[type=tool_call].extra[{PROTOCOL}].{SIGNATURE}",
+        effect=Effect.REWRITTEN,
+        reason="Gemini 3 refuses a first call without a signature: one of another model gets the word for none",
+        rewrite=in_messages(_signed),
+    ),
     image_detail_dropped(),
     Loss(
         name="file-names",

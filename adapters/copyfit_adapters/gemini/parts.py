@@ -18,7 +18,7 @@ from copyfit.shapes.messages import FilePart, ImagePart, TextPart, ThinkingPart,
 from copyfit_adapters.codec.json_text import as_arguments
 from copyfit_adapters.codec.reading import DATA_URL, Reader, without
 from copyfit_adapters.codec.turns import AROUND
-from copyfit_adapters.gemini.dialect import CARRIED, ERROR, OUTPUT, PROTOCOL, UNDER
+from copyfit_adapters.gemini.dialect import CARRIED, ERROR, OUTPUT, PROTOCOL, SIGNATURE, UNDER
 from copyfit_adapters.gemini.spelling import spelled
 
 ContentPart = TextPart | ImagePart | FilePart
@@ -29,7 +29,6 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 """How a URI begins (RFC 3986, section 3.1)."""
 
 _KINDS = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
-_SIGNATURE = "thoughtSignature"
 _RESPONSE = ("id", "name", "response", "parts")
 
 
@@ -41,7 +40,7 @@ def read_part(part: Any, where: str) -> Piece:
 
     """
     whole = READER.object(part, where)
-    fields = spelled(whole, *_KINDS, "thought", only_named=(_SIGNATURE,))
+    fields = spelled(whole, *_KINDS, "thought", only_named=(SIGNATURE,))
     if fields.get("thought") is True:
         return _read_thought(fields)
     kinds = [name for name in _KINDS if name in fields]
@@ -71,10 +70,10 @@ def is_image(media_type: Any) -> bool:
 
 
 def _read_thought(fields: dict[str, Any]) -> ThinkingPart:
-    text, signature = fields.get("text"), fields.get(_SIGNATURE)
+    text, signature = fields.get("text"), fields.get(SIGNATURE)
     if not isinstance(text, str) or not isinstance(signature, str | None):
         return ThinkingPart(provider=PROTOCOL, opaque=fields)
-    rest = without(fields, "text", "thought", _SIGNATURE)
+    rest = without(fields, "text", "thought", SIGNATURE)
     return ThinkingPart(text=text, signature=signature, provider=PROTOCOL, opaque=rest)
 
 

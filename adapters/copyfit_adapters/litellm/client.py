@@ -257,7 +257,8 @@ class LiteLLMClient:
 async def _loaded() -> Any:
     import anyio.to_thread
 
-    return await anyio.to_thread.run_sync(load)
+    # Whoever gives up waits no seconds for the rest of the import, which is there for the next request.
+    return await anyio.to_thread.run_sync(load, abandon_on_cancel=True)
 
 
 def _key(provider: str, model: str, base_url: str | None, given: str | SecretStr | None) -> SecretStr | None:

@@ -19,6 +19,10 @@ HOME = Home(
 class MistralChatClient(ProtocolClient):
     """Sends model inputs to one model of Mistral, or of a server that speaks its protocol.
 
+    What contributors say for a turn follows the newest results of calls as a user's messages. A server that
+    refuses that order ("Unexpected role 'user' after role 'tool'": vLLM and others with a mistral-common from
+    before April 2026) needs `bridge_results`: the assistant then says a word between the two.
+
     `home` is whose key is taken from the environment, and where the client sends unless a `base_url` says
     otherwise. For the `options` see `ClientOptions`.
 
@@ -28,11 +32,20 @@ class MistralChatClient(ProtocolClient):
 
     """
 
-    def __init__(self, model: str, *, home: Home = HOME, **options: Unpack[ClientOptions]) -> None:
+    def __init__(
+        self, model: str, *, bridge_results: bool = False, home: Home = HOME, **options: Unpack[ClientOptions]
+    ) -> None:
         super().__init__(model, home, PATH, **options)
+        self._bridge_results = bridge_results
 
     def _encode(self, model_input: ModelInput, *, stream: bool) -> WireRequest:
-        return encode(model_input, self.model, stream=stream, known=self._fragments)
+        return encode(
+            model_input,
+            self.model,
+            stream=stream,
+            bridge_results=self._bridge_results,
+            known=self._fragments,
+        )
 
     def _decode(self, status: int, body: bytes) -> ModelOutput:
         return decode(status, body, self._asked)

@@ -7,6 +7,9 @@ from string import ascii_letters, digits
 PROTOCOL = "mistral-chat"
 """The name under which `extra` and `ThinkingPart.provider` hold what belongs to this protocol."""
 
+BRIDGE = "OK."
+"""What stands between the result of a call and a user's message for a model that refuses the two side by side."""
+
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 _DIGITS = digits + ascii_letters
 

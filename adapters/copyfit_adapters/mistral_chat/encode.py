@@ -8,21 +8,25 @@ Fields of `extra["mistral-chat"]` are written back where they were read, `prefix
 them. One that copyfit writes itself, or would read back as something else, is refused: what the model sees has one
 place in the input, and a role cannot be forged.
 
-The order of the messages is the history's. The API may refuse one that its models were not trained on, such as a
-user's message right after the result of a call (status 400, ``invalid_request_message_order``, code 3230), or an
-assistant's message as the last one without `prefix`; that refusal is an error, and the history is not changed to
-avoid it.
+The order of the messages is the history's. A server may refuse one that its models were not trained on (status
+400, ``invalid_request_message_order``, code 3230), such as an assistant's message as the last one without
+`prefix`; that refusal is an error, and the history is not changed to avoid it. One such order copyfit makes
+itself: what contributors say for a turn stands behind the newest results, so that a user's message follows the
+result of a call. Mistral's validator takes it since April 2026 (mistralai/mistral-common, pull request 218); for
+a server with an older one there are bridges.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from copyfit.shapes.identity_memo import IdentityMemo
-from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec.json_text import as_object_text
 from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.codec.writing import body_of, given, separated
-from copyfit_adapters.mistral_chat.dialect import sendable_id
+from copyfit_adapters.mistral_chat.dialect import BRIDGE, sendable_id
 from copyfit_adapters.mistral_chat.fields import OUTSIDE_INPUT, read_fields, read_tool
 from copyfit_adapters.mistral_chat.messages import read_call, read_message
 from copyfit_adapters.mistral_chat.parts import WRITER, encode_chunks
@@ -31,11 +35,17 @@ PATH = "/chat/completions"
 
 
 def encode(
-    model_input: ModelInput, model: str, *, stream: bool = False, known: IdentityMemo[bytes] | None = None
+    model_input: ModelInput,
+    model: str,
+    *,
+    stream: bool = False,
+    bridge_results: bool = False,
+    known: IdentityMemo[bytes] | None = None,
 ) -> WireRequest:
     """Return the request that puts `model_input` to `model`.
 
-    A message whose JSON is in `known` is not written again, and the JSON of the others is kept there.
+    With `bridge_results`, the assistant says `BRIDGE` between the result of a call and a user's message. A message
+    whose JSON is in `known` is not written again, and the JSON of the others is kept there.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
@@ -46,12 +56,28 @@ def encode(
     messages = []
     if model_input.system:
         messages.append(WRITER.dumps({"role": "system", "content": model_input.system}, "system"))
-    messages += WRITER.fragments(model_input.messages, known, encode_message)
+    written = zip(model_input.messages, WRITER.fragments(model_input.messages, known, encode_message), strict=True)
+    messages += _bridged(written) if bridge_results else (fragment for _, fragment in written if fragment)
     return WireRequest(path=PATH, body=body_of(head, tools, separated(messages)))
+
+
+def _bridged(written: Iterable[tuple[Message, bytes]]) -> Iterator[bytes]:
+    """Yield the `written` messages that say something, with a bridge from each row of results to a user."""
+    last: Message | None = None
+    for message, fragment in written:
+        if not fragment:
+            continue
+        if isinstance(last, ToolMessage) and isinstance(message, UserMessage):
+            yield encode_message(AssistantMessage(content=BRIDGE))
+        yield fragment
+        last = message
 
 
 def encode_message(message: Message, where: str = "message") -> bytes:
     """Return the JSON of one message; equal messages give equal bytes, whatever stands around them.
+
+    An assistant's message that says nothing is none; the API refuses it ("must have either content or tool_calls,
+    but not none").
 
     Raises:
         UnencodableInput: the protocol has no form for it.
@@ -65,6 +91,8 @@ def encode_message(message: Message, where: str = "message") -> bytes:
     else:
         fields = {"role": "user", "content": _content(message, where)}
     own = WRITER.own(message.extra)
+    if isinstance(message, AssistantMessage) and not (own or fields["content"] or "tool_calls" in fields):
+        return b""
     return WRITER.dumps(WRITER.with_extra(fields, own, lambda merged: read_message(merged, where), where), where)
 
 
@@ -137,7 +165,7 @@ def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, where: str) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
+    function = {"name": call.name, "arguments": as_object_text(call.arguments)}
     fields = {"id": sendable_id(call.id), "type": "function", "function": function}
     return WRITER.with_extra(fields, WRITER.own(call.extra), read_call, where, nested="function")
 

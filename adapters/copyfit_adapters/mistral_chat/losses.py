@@ -1,6 +1,7 @@
 """What a request to Mistral cannot carry, declared as data."""
 
 from copyfit_adapters.codec.known_losses import (
+    arguments_mended,
     data_as_url,
     foreign_extras_dropped,
     foreign_thinking_dropped,
@@ -11,7 +12,7 @@ from copyfit_adapters.codec.known_losses import (
 )
 from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_contents, in_messages, in_parts
 from copyfit_adapters.codec.reading import without
-from copyfit_adapters.mistral_chat.dialect import PROTOCOL, sendable_id
+from copyfit_adapters.mistral_chat.dialect import BRIDGE, PROTOCOL, sendable_id
 
 
 def _identified(message: Object) -> Object:
@@ -34,6 +35,24 @@ def _nameless_by_id(part: Object) -> Object:
     return without(part, "filename") if part["type"] == "file" and "file_id" in part else part
 
 
+def _spoken(data: InputData) -> InputData:
+    silent = ({"role": "assistant", "content": ""}, {"role": "assistant", "content": []})
+    return {**data, "messages": [message for message in data["messages"] if message not in silent]}
+
+
+def _unbridged(data: InputData) -> InputData:
+    messages: list[Object] = data["messages"]
+    around = zip([None, *messages], messages, [*messages[1:], None], strict=False)
+    kept = [each for before, each, behind in around if each != _BRIDGING or not _meet(before, behind)]
+    return {**data, "messages": kept}
+
+
+def _meet(before: Object | None, behind: Object | None) -> bool:
+    return bool(before and behind and before["role"] == "tool" and behind["role"] == "user")
+
+
+_BRIDGING = {"role": "assistant", "content": BRIDGE}
+
 LOSSES: tuple[Loss, ...] = (
     foreign_extras_dropped(PROTOCOL),
     tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
@@ -42,12 +61,27 @@ LOSSES: tuple[Loss, ...] = (
     ),
     foreign_thinking_dropped(PROTOCOL),
     Loss(
+        name="silence",
+        where="messages[role=assistant]",
+        effect=Effect.DROPPED,
+        reason="the API refuses an assistant's message without content and calls",
+        rewrite=_spoken,
+    ),
+    Loss(
+        name="bridges",
+        where=f"messages[role=assistant, between tool and user].content[={BRIDGE}]",
+        effect=Effect.REWRITTEN,
+        reason="a server that refuses a user's message after a result gets this word of the assistant between",
+        rewrite=_unbridged,
+    ),
+    Loss(
         name="call-ids",
         where="messages[role=assistant].content[type=tool_call].id, messages[role=tool].call_id",
         effect=Effect.REWRITTEN,
         reason="the API refuses an id that is not nine letters or digits; the same id is rewritten the same way",
         rewrite=_sendable_ids,
     ),
+    arguments_mended(),
     Loss(
         name="part-order",
         where="messages[role=assistant].content",

@@ -21,6 +21,7 @@ HOME = Home(
     url="http://127.0.0.1:11434/api",
     key_variables=("OLLAMA_API_KEY",),
     needs_key=False,
+    cuts=True,
 )
 """The server on this machine, which takes no key; one behind a gateway, or ollama.com itself, takes one."""
 
@@ -32,9 +33,10 @@ class OllamaChatClient(ProtocolClient):
     given. Without it the server decides by the memory of its machine, from 4,096 tokens, whatever the model could
     take. A window larger than the model's is made smaller in silence. By default Ollama cuts an input that is too
     long and says nothing; here it is told to answer with an error instead, unless it `may_cut`. Servers from
-    before October 2025 cut all the same. `home` is whose key is taken from the environment, and where the client
-    sends unless a `base_url` says otherwise: the one that OLLAMA_HOST names, or else this machine. For the
-    `options` see `ClientOptions`.
+    before October 2025 cut all the same: an answer that reports an input as large as the window is a
+    `ContextOverflow` here, but where whole messages were left out, the report may be of any size. `home` is whose
+    key is taken from the environment, and where the client sends unless a `base_url` says otherwise: the one that
+    OLLAMA_HOST names, or else this machine. For the `options` see `ClientOptions`.
 
     Raises:
         AuthFailed: there is no key for a `base_url` that is not at home.
@@ -77,6 +79,9 @@ class OllamaChatClient(ProtocolClient):
 
     def _decoder(self) -> OllamaStream:
         return OllamaStream(self._asked)
+
+    def _window(self) -> int | None:
+        return None if self._may_cut else self._num_ctx or super()._window()
 
     def _headers(self, *, stream: bool) -> Mapping[str, str]:
         return {"accept": "application/x-ndjson"} if stream else {}

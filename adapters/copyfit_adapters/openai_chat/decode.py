@@ -13,9 +13,10 @@ from copyfit.shapes.messages import AssistantMessage
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
 from copyfit_adapters.answers.reply import Replies, count_of, digest_of, spoken, text_of
 from copyfit_adapters.errors import UnreadableRequest
-from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
+from copyfit_adapters.openai_chat.dialect import PROTOCOL
 from copyfit_adapters.openai_chat.messages import read_assistant
-from copyfit_adapters.overflow.refusal import Asked
+from copyfit_adapters.overflow.evidence import lift
+from copyfit_adapters.overflow.refusal import Asked, refusal
 
 _FINISH = {
     "stop": FinishReason.STOP,
@@ -31,6 +32,9 @@ _FINISH = {
 }
 """OpenAI's five words, and those of Together (eos), Z.ai (sensitive, model_context_window_exceeded) and of
 Anthropic's models behind a gateway (end_turn, max_tokens)."""
+
+BROKEN_OFF = frozenset({"error", "network_error"})
+"""Words of OpenRouter and of Z.ai for an answer that broke off at the provider behind them."""
 
 SOMEONE = Asked(provider=PROTOCOL)
 """Stands in where nobody says who was asked."""
@@ -68,6 +72,8 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
 
     Raises:
         MalformedReply: there is no first choice with a message.
+        ProviderError: the choice holds an error, for a gateway whose provider failed in the middle of the answer
+            has promised a good status already.
 
     """
     choices = reply.get("choices")
@@ -75,6 +81,8 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     said = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(said, dict):
         raise REPLIES.malformed("has no choice with a message", asked)
+    if choice.get("error"):
+        raise refusal(lift(None, json.dumps({"error": choice["error"]})), asked)
     response_id = text_of(reply.get("id"))
     try:
         message = read_assistant(_sendable(said, response_id or digest_of(reply)), "$.choices[0].message")
@@ -128,15 +136,14 @@ def _sendable(said: dict[str, Any], answer_id: str) -> dict[str, Any]:
     """Return the message in the form in which it may go back in a later request.
 
     Fields that say nothing (null, empty) go; calls get what the server left out. A text answer is plain text, and
-    an empty text beside calls or reasoning is none.
+    an empty text beside calls is none.
     """
     fields = spoken(said)
     calls = fields.get("tool_calls")
     if isinstance(calls, list):
         fields["tool_calls"] = [_completed(call, index, answer_id) for index, call in enumerate(calls)]
-    beside = isinstance(calls, list) or any(isinstance(fields.get(name), str) for name in THINKING_FIELDS)
     if not fields.get("content"):
-        fields["content"] = None if beside else ""
+        fields["content"] = None if isinstance(calls, list) else ""
     return fields
 
 

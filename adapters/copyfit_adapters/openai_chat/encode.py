@@ -9,6 +9,8 @@ read back as something else, is refused: what the model sees has one place in th
 forged.
 """
 
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from copyfit.shapes.identity_memo import IdentityMemo
@@ -25,11 +27,14 @@ from copyfit.shapes.messages import (
 )
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec.json_text import as_object_text
+from copyfit_adapters.codec.reading import without
 from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.codec.writing import Writer, body_of, given, separated
 from copyfit_adapters.openai_chat.dialect import OPENAI, PROTOCOL, THINKING_FIELDS, Dialect
 from copyfit_adapters.openai_chat.fields import OUTSIDE_INPUT, read_fields, read_tool
 from copyfit_adapters.openai_chat.messages import read_call, read_message, read_part
+from copyfit_adapters.openai_chat.tool_media import as_text, with_shown
 
 PATH = "/chat/completions"
 
@@ -46,7 +51,8 @@ def encode(
 ) -> WireRequest:
     """Return the request that puts `model_input` to `model`.
 
-    A message whose JSON is in `known` is not written again, and the JSON of the others is kept there.
+    A message whose JSON is in `known` is not written again, and the JSON of the others is kept there; it holds one
+    dialect.
 
     Raises:
         UnencodableInput: the protocol has no form for something in the input; the error names it.
@@ -57,11 +63,24 @@ def encode(
     messages = [_WRITER.dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
     if not model_input.system:
         messages.clear()
-    messages += _WRITER.fragments(model_input.messages, known, encode_message)
+    messages += _fragments(model_input.messages, dialect, known)
     return WireRequest(path=PATH, body=body_of(head, tools, separated(messages)))
 
 
-def encode_message(message: Message, where: str = "message") -> bytes:
+def _fragments(
+    messages: Iterable[Message], dialect: Dialect, known: IdentityMemo[bytes] | None
+) -> Iterator[bytes]:
+    write = partial(encode_message, dialect=dialect)
+    fragments = _WRITER.fragments(messages, known, write)
+    if dialect.tool_media:
+        return fragments
+    rows = with_shown(messages)
+    return (
+        next(fragments) if place is not None else write(message, "messages[role=tool]") for place, message in rows
+    )
+
+
+def encode_message(message: Message, where: str = "message", *, dialect: Dialect = OPENAI) -> bytes:
     """Return the JSON of one message; equal messages give equal bytes, whatever stands around them.
 
     Raises:
@@ -71,13 +90,17 @@ def encode_message(message: Message, where: str = "message") -> bytes:
     if isinstance(message, AssistantMessage):
         fields = _assistant(message, where)
     elif isinstance(message, ToolMessage):
-        fields = {"role": "tool", "tool_call_id": message.call_id, "content": _content(message, where)}
+        said = message if dialect.tool_media else as_text(message)
+        fields = {"role": "tool", "tool_call_id": message.call_id, "content": _content(said, where)}
     else:
         fields = {"role": "user", "content": _content(message, where)}
         if message.name is not None:
             fields["name"] = message.name
     own = _WRITER.own(message.extra)
-    return _WRITER.dumps(_WRITER.with_extra(fields, own, lambda merged: read_message(merged, where), where), where)
+    fields = _WRITER.with_extra(fields, own, lambda merged: read_message(merged, where), where)
+    if isinstance(message, AssistantMessage) and dialect.reasoning_field is not None:
+        fields = _with_reasoning_in(dialect.reasoning_field, fields, dialect.reasoning_filler)
+    return _WRITER.dumps(fields, where)
 
 
 def encode_tool(tool: ToolSpec, *, where: str = "tool") -> bytes:
@@ -147,16 +170,21 @@ def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:
         ]
         said = [part for part in message.content if isinstance(part, TextPart | ImagePart | FilePart)]
         calls = message.tool_calls
-        fields["content"] = [_part(part, f"{where}.content[{index}]") for index, part in enumerate(said)] or None
+        thought = "".join(part.text for part in thinking)
+        thinks = bool(thought.strip())
+        nothing = None if calls else ""
+        fields["content"] = [
+            _part(part, f"{where}.content[{index}]") for index, part in enumerate(said)
+        ] or nothing
         if (
             len(said) == 1
-            and (thinking or calls)
+            and (thinks or calls)
             and isinstance(said[0], TextPart)
             and not said[0].extra.get(PROTOCOL)
         ):
             fields["content"] = said[0].text
-        if thinking:
-            fields[_thinking_field(thinking[0])] = "".join(part.text for part in thinking)
+        if thinks:
+            fields[_thinking_field(thinking[0])] = thought
         if calls:
             fields["tool_calls"] = [
                 _call(call, f"{where}.tool_calls[{index}]") for index, call in enumerate(calls)
@@ -171,16 +199,25 @@ def _thinking_field(part: ThinkingPart) -> str:
     return field if field in THINKING_FIELDS else THINKING_FIELDS[0]
 
 
+def _with_reasoning_in(field: str, fields: dict[str, Any], filler: str | None) -> dict[str, Any]:
+    """Return an assistant's `fields` with the reasoning in `field` alone, or the `filler` if there is none."""
+    said = (fields[name] for name in THINKING_FIELDS if isinstance(fields.get(name), str))
+    thought = next((text for text in said if text.strip()), filler)
+    return without(fields, *THINKING_FIELDS) | given(**{field: thought})
+
+
 def _call(call: ToolCall, where: str) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": call.arguments}
+    function = {"name": call.name, "arguments": as_object_text(call.arguments)}
     fields = {"id": call.id, "type": "function", "function": function}
     return _WRITER.with_extra(fields, _WRITER.own(call.extra), read_call, where, nested="function")
 
 
 def _content(message: Message, where: str) -> str | list[dict[str, Any]]:
+    """Return the content; one without parts, such as the result of a tool that says nothing, is an empty text."""
     if isinstance(message.content, str):
         return message.content
-    return [_part(part, f"{where}.content[{index}]") for index, part in enumerate(message.content)]
+    # OpenAI refuses an empty list ("empty array. Expected an array with minimum length 1").
+    return [_part(part, f"{where}.content[{index}]") for index, part in enumerate(message.content)] or ""
 
 
 def _part(part: Part, where: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What a chat completions request cannot carry, declared as data."""
 
 from copyfit_adapters.codec.known_losses import (
+    arguments_mended,
     data_as_url,
     foreign_extras_dropped,
     foreign_thinking_dropped,
@@ -9,17 +10,16 @@ from copyfit_adapters.codec.known_losses import (
     surrogates_joined,
     tool_error_dropped,
 )
-from copyfit_adapters.codec.losses import Effect, Loss, Object, in_contents, in_parts
+from copyfit_adapters.codec.losses import Effect, Loss, Object, in_contents, in_messages, in_parts
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
+from copyfit_adapters.openai_chat.tool_media import move_shown
 
 
 def _bare_thinking(part: Object) -> Object:
     if part["type"] != "thinking":
         return part
-    field = part.get("opaque", {}).get("field")
-    opaque = {"field": field} if field in THINKING_FIELDS[1:] else {}
-    return {**without(part, "signature"), "opaque": opaque}
+    return {**without(part, "signature"), "opaque": {}}
 
 
 def _one_thinking(parts: list[Object]) -> list[Object]:
@@ -28,6 +28,27 @@ def _one_thinking(parts: list[Object]) -> list[Object]:
         return parts
     merged = {**thinking[0], "text": "".join(part["text"] for part in thinking)}
     return [merged, *(part for part in parts if part["type"] != "thinking")]
+
+
+def _thought(part: Object) -> Object | None:
+    return None if part["type"] == "thinking" and not part["text"].strip() else part
+
+
+def _said_once(message: Object) -> Object:
+    own = message.get("extra", {}).get(PROTOCOL, {})
+    if message["role"] != "assistant" or not own.keys() & set(THINKING_FIELDS):
+        return message
+    rest = without(own, *THINKING_FIELDS)
+    return {**message, "extra": {PROTOCOL: rest}} if rest else without(message, "extra")
+
+
+def _emptied(message: Object) -> Object:
+    content = message["content"]
+    if isinstance(content, list):
+        said = [part for part in content if part["type"] != "thinking"]
+        if said == [{"type": "text", "text": ""}] and len(said) < len(content):
+            content = [part for part in content if part["type"] == "thinking"]
+    return {**message, "content": content or ""}
 
 
 def _wire_order(parts: list[Object]) -> list[Object]:
@@ -43,7 +64,7 @@ LOSSES: tuple[Loss, ...] = (
         name="thinking-seal",
         where="messages[role=assistant].content[type=thinking].signature, .opaque",
         effect=Effect.DROPPED,
-        reason="reasoning is a plain text field; only the name of that field is kept",
+        reason="reasoning is a plain text field, under the name that it came in or the one that the server knows",
         rewrite=in_parts(_bare_thinking),
     ),
     Loss(
@@ -53,6 +74,35 @@ LOSSES: tuple[Loss, ...] = (
         reason="a message has one reasoning text",
         rewrite=in_contents(_one_thinking, "assistant"),
     ),
+    Loss(
+        name="blank-thinking",
+        where="messages[role=assistant].content[type=thinking].text",
+        effect=Effect.DROPPED,
+        reason="reasoning that is blank says nothing",
+        rewrite=in_parts(_thought),
+    ),
+    Loss(
+        name="reasoning-copies",
+        where=f"messages[role=assistant].extra[{PROTOCOL}].reasoning_content, .reasoning",
+        effect=Effect.DROPPED,
+        reason="a server that knows one name for reasoning gets it there once, and a blank if it demands some",
+        rewrite=in_messages(_said_once),
+    ),
+    Loss(
+        name="tool-media",
+        where="messages[role=tool].content[type=image or file]",
+        effect=Effect.MOVED,
+        reason="OpenAI's tool results are text: what they show follows their row as a message of the user",
+        rewrite=move_shown,
+    ),
+    Loss(
+        name="empty-content",
+        where="messages[].content",
+        effect=Effect.REWRITTEN,
+        reason="a content without parts travels as an empty text, which beside reasoning alone says nothing",
+        rewrite=in_messages(_emptied),
+    ),
+    arguments_mended(),
     Loss(
         name="part-order",
         where="messages[role=assistant].content",

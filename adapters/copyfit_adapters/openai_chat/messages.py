@@ -8,7 +8,9 @@ field.
   role) becomes a `UserMessage` whose extra `role` names it. Such a message can be compared, and is refused by
   `encode`: a role is never taken from `extra`.
 - A content part of a type that has no shape (audio, refusal) becomes a `TextPart` whose extra holds the part.
-- Tool calls that cannot be modelled (custom tools) stay in the message's extra as a whole.
+- Tool calls that cannot be modelled (custom tools) stay in the message's extra as a whole; so does reasoning that
+  is blank.
+- No content, or an empty list, is an empty text, and an empty text beside reasoning alone is none.
 """
 
 from collections.abc import Mapping
@@ -46,7 +48,7 @@ def read_message(message: Any, where: str) -> UserMessage | AssistantMessage | T
     role = _READER.text(fields.get("role"), f"{where}.role")
     if role == "assistant":
         return read_assistant(fields, where)
-    content = _read_content(fields.get("content"), f"{where}.content")
+    content = _read_content(fields.get("content"), f"{where}.content") or ""
     rest = without(fields, "role", "content")
     if role == "tool":
         call_id = _READER.text(rest.pop("tool_call_id", None), f"{where}.tool_call_id")
@@ -74,9 +76,11 @@ def read_assistant(fields: Mapping[str, Any], where: str) -> AssistantMessage:
     calls = pop_all(rest, "tool_calls", read_call)
     if thinking or calls:
         said = (TextPart(text=content),) if isinstance(content, str) else content
+        if content == "" and not calls:
+            said = ()
         parts: tuple[AssistantPart, ...] = (*thinking, *said, *calls)
         return AssistantMessage(content=parts, name=name, extra=_READER.extra(rest))
-    return AssistantMessage(content=content, name=name, extra=_READER.extra(rest))
+    return AssistantMessage(content=content or "", name=name, extra=_READER.extra(rest))
 
 
 def read_part(part: Any, where: str) -> ContentPart:
@@ -107,9 +111,7 @@ def read_call(call: Any) -> ToolCall | None:
 def _read_content(content: Any, where: str) -> Content:
     if isinstance(content, str):
         return content
-    if content is None:
-        return ()
-    parts = _READER.list(content, where)
+    parts = _READER.list([] if content is None else content, where)
     return tuple(read_part(part, f"{where}[{index}]") for index, part in enumerate(parts))
 
 
@@ -149,7 +151,7 @@ def _pop_thinking(rest: dict[str, Any]) -> tuple[ThinkingPart, ...]:
         value = rest.get(field)
         if value is None:
             rest.pop(field, None)
-        elif isinstance(value, str) and not found:
+        elif isinstance(value, str) and value.strip() and not found:
             opaque = {} if field == THINKING_FIELDS[0] else {"field": field}
             found = (ThinkingPart(text=rest.pop(field), provider=PROTOCOL, opaque=opaque),)
     return found

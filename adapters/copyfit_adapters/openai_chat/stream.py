@@ -11,7 +11,7 @@ from copyfit.shapes.model_output import ModelOutput, StreamEvent, TextDelta, Thi
 from copyfit_adapters.answers.framing import SseFraming
 from copyfit_adapters.answers.pieces import merge, settled
 from copyfit_adapters.answers.stream import AnswerStream
-from copyfit_adapters.openai_chat.decode import REPLIES, SOMEONE, decode, read_reply
+from copyfit_adapters.openai_chat.decode import BROKEN_OFF, REPLIES, SOMEONE, decode, read_reply
 from copyfit_adapters.openai_chat.dialect import THINKING_FIELDS
 from copyfit_adapters.overflow.refusal import Asked
 
@@ -32,7 +32,10 @@ class ChatStream(AnswerStream):
 
     def _output(self) -> ModelOutput:
         choices = [settled(self._choices[index]) for index in sorted(self._choices)]
-        return read_reply({**self._top, "choices": choices}, self._asked)
+        output = read_reply({**self._top, "choices": choices}, self._asked)
+        if output.raw_finish_reason in BROKEN_OFF:
+            raise self.broken()
+        return output
 
     def _whole(self, body: bytes) -> ModelOutput:
         return decode(200, body, self._asked)
@@ -63,7 +66,8 @@ class ChatStream(AnswerStream):
 
     def _add_delta(self, message: dict[str, Any], delta: Mapping[str, Any]) -> list[StreamEvent]:
         events: list[StreamEvent] = []
-        thinking = next((delta[name] for name in THINKING_FIELDS if isinstance(delta.get(name), str)), "")
+        said = (delta[name] for name in THINKING_FIELDS if isinstance(delta.get(name), str))
+        thinking = next(filter(None, said), None)
         if thinking:
             events.append(ThinkingDelta(thinking))
         text = delta.get("content")

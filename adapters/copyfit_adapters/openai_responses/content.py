@@ -3,7 +3,7 @@
 One rule decides where everything goes: a field that the shapes can model is modelled, and everything else rides
 in `extra["openai-responses"]` under its own name. A part of a type that has no shape (audio, a refusal, an image
 by file id) becomes a `TextPart` whose extra holds the part. A content that is one text without any fields of its
-own is plain text, in whichever of the two forms it came.
+own is plain text, in whichever of the two forms it came, and one without parts is an empty text.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def read_content(content: Any, where: str) -> str | tuple[ContentPart, ...]:
     parts = READER.list([] if content is None else content, where)
     read = tuple(read_part(part, f"{where}[{index}]") for index, part in enumerate(parts))
     text = lone_text(read)
-    return read if text is None else text
+    return (read or "") if text is None else text
 
 
 def lone_text(parts: tuple[AssistantPart, ...]) -> str | None:

@@ -3,6 +3,8 @@
 from typing import Any
 
 from copyfit_adapters.codec.known_losses import (
+    arguments_mended,
+    closing_thinking_dropped,
     data_as_url,
     foreign_extras_dropped,
     foreign_thinking_dropped,
@@ -53,6 +55,8 @@ def _parts(message: Object) -> list[Object]:
 
 def _plain(message: Object) -> Object:
     match message["content"]:
+        case []:
+            return {**message, "content": ""}
         case [{"type": "text", "text": text, **more}] if not more:
             return {**message, "content": text}
     return message
@@ -90,6 +94,8 @@ LOSSES: tuple[Loss, ...] = (
         rewrite=in_settings(_stateless),
     ),
     foreign_thinking_dropped(PROTOCOL),
+    closing_thinking_dropped("the API refuses reasoning that led to nothing, as in an answer that was cut off"),
+    arguments_mended(),
     Loss(
         name="image-detail",
         where="messages[].content[type=image].detail",
@@ -110,7 +116,7 @@ LOSSES: tuple[Loss, ...] = (
         name="text-form",
         where="messages[].content",
         effect=Effect.REWRITTEN,
-        reason="one text without fields of its own travels as a plain text",
+        reason="one text without fields of its own travels as a plain text, and no content as an empty one",
         rewrite=in_messages(_plain),
     ),
     surrogates_joined(),

@@ -1,7 +1,8 @@
 """Write a message as the items that it travels as: the inverse of `items` and `content`.
 
 A user's message and a tool's result are one item each. An assistant's message is one item for each of its parts,
-but for parts that go on with the message item of the part before. Reasoning of another protocol is none.
+but for parts that go on with the message item of the part before. Reasoning of another protocol is none, and so is
+reasoning that led to nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from copyfit.shapes.messages import (
     ToolCall,
     ToolMessage,
 )
+from copyfit_adapters.codec.json_text import as_object_text
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.codec.writing import Writer, given
 from copyfit_adapters.errors import UnreadableRequest
@@ -67,7 +69,7 @@ def _content(
     parts = [_part(part, f"{where}.content[{index}]", "input_text") for index, part in enumerate(said)]
     if mark is not None and parts:
         parts[-1].setdefault(CACHE_MARK, mark)
-    return parts
+    return parts or ""
 
 
 def _assistant(message: AssistantMessage, where: str) -> list[Item]:
@@ -91,6 +93,10 @@ def _assistant(message: AssistantMessage, where: str) -> list[Item]:
         else:
             item = said = _said(part, place)
         items.append(item)
+    # An answer that was cut off while the model reasoned. OpenAI refuses it in a history: "of type 'reasoning' was
+    # provided without its required following item".
+    while items and items[-1]["type"] == "reasoning":
+        items.pop()
     return [_eased(item) for item in items]
 
 
@@ -105,7 +111,8 @@ def _reasoning(part: ThinkingPart, where: str) -> Item:
 
 
 def _call(call: ToolCall, where: str) -> Item:
-    fields = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+    arguments = as_object_text(call.arguments)
+    fields = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
     return WRITER.with_extra(fields, WRITER.own(call.extra), read_call, where)
 
 

@@ -116,6 +116,9 @@ def answer_in(data: Any) -> Answer | None:
     """Return the figures of the finished answer (or closing stream event) `data`, or None when it is none."""
     if not isinstance(data, Mapping) or any(data.get(key) for key in ("error", "errors", "Error")):
         return None
+    told = data.get("base_resp")
+    if isinstance(told, Mapping) and told.get("status_code"):
+        return None
     finish, input_tokens, output_tokens = None, None, None
     for part in _parts(data):
         if part.get("error"):

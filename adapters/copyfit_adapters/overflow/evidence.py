@@ -27,6 +27,7 @@ _MESSAGE_KEYS = (
     "detail",
     "error_message",
     "error_msg",
+    "status_msg",
     "details",
     "raw",
     "reason",
@@ -38,13 +39,14 @@ _WORD_KEYS = (
     "type",
     "__type",
     "status",
+    "status_code",
     "error_code",
     "error_type",
     "reason",
     "stop_reason",
     "stopreason",
 )
-_OUTER_KEYS = ("error", "response", "data", "value", "errors", "metadata", "previous_errors", "body")
+_OUTER_KEYS = ("error", "response", "data", "value", "errors", "metadata", "previous_errors", "body", "base_resp")
 _QUOTED_WORD = re.compile(r"""\\?['"](code|type|status|error_type)\\?['"]\s*:\s*\\?['"]?([\w.-]+)""")
 _QUOTED_PARAM = re.compile(r"""\\?['"]param\\?['"]\s*:\s*\\?['"]([^'"\\]+)""")
 _STATUS_IN_TEXT = re.compile(

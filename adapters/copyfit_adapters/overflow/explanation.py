@@ -46,8 +46,8 @@ def _why(evidence: Evidence, verdict: Verdict) -> str:
 
 def _met(rule: Rule, evidence: Evidence) -> str:
     met = []
-    if rule.words:
-        met.append(f"its machine word is {', '.join(sorted(rule.words & evidence.words))}")
+    if words := rule.words_of(evidence):
+        met.append(f"its machine word is {', '.join(sorted(words))}")
     if rule.patterns:
         said = (rule.match(plain(evidence.message[:MAX_CHARS])) or "").strip()
         met.append(f'it says "{quote(said)}"' if said else "it says nothing")

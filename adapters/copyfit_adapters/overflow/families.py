@@ -32,6 +32,11 @@ _OVERFLOW_WORDS = (
     "input_too_long",
 )
 
+_WORD_FAMILY = (
+    r"context_?(?:length|window|size|limit)?_?(?:is_)?(?:exceed|overflow|full|too_?(?:long|large))"
+    r"|(?:prompt|input)_?(?:length|size)?_?(?:exceeded|too_?(?:long|large|big))|exceed\w{0,5}?_?context"
+)
+
 _PER_REQUEST = r"per (?:\w{1,20} )?(?:batch|request|input|prompt|sequence)\b"
 
 MACHINE_WORDS: tuple[Rule, ...] = (
@@ -39,12 +44,16 @@ MACHINE_WORDS: tuple[Rule, ...] = (
         name="overflow-word",
         kind=Kind.CONTEXT_OVERFLOW,
         words=frozenset(_OVERFLOW_WORDS),
+        word_pattern=_WORD_FAMILY,
         source="OpenAI, Azure, TabbyAPI, llama.cpp, Anthropic, Bedrock, Z.ai, Copilot, Perplexity, GitHub Models",
     ),
     Rule(
         name="overflow-word-in-text",
         kind=Kind.CONTEXT_OVERFLOW,
-        patterns=(rf"\b(?:{'|'.join(_OVERFLOW_WORDS)})\b",),
+        patterns=(
+            rf"\b(?:{'|'.join(_OVERFLOW_WORDS)})\b",
+            r"(?:\b|_)context_(?:\w{1,20}_)?(?:exceeded|overflow|full)\b",
+        ),
         source="the same words in the texts of SDK exceptions and of the LiteLLM proxy",
     ),
 )
@@ -66,7 +75,7 @@ WITH_OUTPUT: tuple[Rule, ...] = (
         kind=Kind.CONTEXT_OVERFLOW,
         patterns=(
             rf"\b(?:inputs?|prompt|messages?)\b[^\n]{{0,40}}(?:\band\b|\bplus\b|\+)[^\n]{{0,20}}{CAP}[^\n]{{0,40}}"
-            rf"(?:{EXCEEDS}[^\n]{{0,30}}(?:{WINDOW}|{LIMIT}|\d)|>=? ?\d|(?:must|should) be <=?)",
+            rf"(?:{EXCEEDS}[^\n]{{0,30}}(?:{WINDOW}|{LIMIT}|allowed\b|\d)|>=? ?\d|(?:must|should) be <=?)",
             rf"{CAP}[^\n]{{0,20}}(?:\band\b|\bplus\b|\+)[^\n]{{0,20}}\b(?:inputs?|prompt|messages?)\b"
             rf"[^\n]{{0,40}}{EXCEEDS}",
             r"(?:context|sequence) (?:length|window|size) (?:is|of)\b[^\n]{0,60}\byou requested\b[^\n]{0,80}"
@@ -87,8 +96,9 @@ WITH_OUTPUT: tuple[Rule, ...] = (
             rf"(?:length|size|window|limit|tokens?|characters|chars)? ?(?:is|of|:|=) ?{NUMBER}",
             rf"\b{WINDOW} (?:is|of) only {NUMBER}",
             rf"\b{WINDOW} (?:limit )?(?:is|of) (?:only |limited to |capped at )?{NUMBER}[^\n]{{0,60}}"
-            r"\b(?:requested|but|however|got|given|has)\b",
+            r"\b(?:requested|but|however|got|given|has|your)\b",
             rf"\bmax(?:imum)?:? (?:allowed )?{NUMBER} tokens? {_PER_REQUEST}",
+            r"超[过出][^\n]{0,12}(?:上下文|窗口)",
         ),
         unless=rf"\A{CAP}",
         source="OpenAI, DeepSeek, NIM, OpenRouter, xAI: this model's maximum context length is N tokens",
@@ -112,11 +122,18 @@ WORDINGS: tuple[Rule, ...] = (
         patterns=(
             rf"{EXCEEDS}[^\n]{{0,60}}?(?<![a-z]){WINDOW}",
             rf"{NO_FIT}[^\n]{{0,60}}?\b{WINDOW}",
+            rf"{SAID}[^\n]{{0,20}}(?:\bnot|n't|unable to|failed to) fit\b"
+            r"(?![^\n]{0,20}\b(?:schema|format|type))",
+            rf"{WINDOW}[^\n]{{0,20}}(?:small|short|low)er than[^\n]{{0,20}}{SAID}",
             rf"\b{WINDOW}[^\n]{{0,40}}{EXCEEDED}",
+            rf"\b{WINDOW} exceeds? (?:the |its )?limits?\b|\bcannot truncate\b",
+            rf"\d\)[^\n]{{0,12}}{AT_MOST}[^\n]{{0,24}}\b{WINDOW}",
+            r"\b(?:context|prompt|input) (?:length|window|size|limit)(?: check| validation)? failed\b",
             rf"[\w)] ?>=? ?{WINDOW}|\b(?:more|larger|bigger|longer) context\b[^\n]{{0,20}}\bthan\b",
             rf"\bout of (?:room|space)\b[^\n]{{0,40}}\b{WINDOW}",
             rf"\bno\b[^\n]{{0,40}}\b{WINDOW}[^\n]{{0,20}}\b(?:large|long|big) enough",
-            r"\b(?:not enough|insufficient|out of) context (?:left|remaining|length|window|size|space|to)\b",
+            r"(?:\b(?:not enough|insufficient|out of|no more)|n't have enough) context "
+            r"(?:left|remaining|available|length|window|size|space|to)\b",
             rf"\b(?:no|not enough|free|insufficient)\b[^\n]{{0,20}}\b(?:space|slots?|room)\b[^\n]{{0,20}}"
             rf"\b{WINDOW}",
         ),
@@ -128,8 +145,14 @@ WORDINGS: tuple[Rule, ...] = (
         patterns=(
             rf"{SAID}[^\n]{{0,60}}?{EXCEEDS}[^\n]{{0,40}}?\b{LIMIT}",
             rf"{SAID}[^\n]{{0,40}}? >=? ?{LIMIT}",
+            rf"{SAID}[^\n]{{0,60}}?{EXCEEDS} (?:is |what is )?(?:allowed|permitted|supported)\b",
+            rf"{SAID}[^\n]{{0,40}}? (?:is|are|was|has|have) ?{NUMBER}[^\n]{{0,16}}\b(?:but|while|and)\b"
+            rf"[^\n]{{0,30}}?(?:\b{LIMIT}|\b{WINDOW})[^\n]{{0,16}}?{NUMBER}",
+            rf"{EXCEEDS} (?:the )?(?:session|context|model|prompt|input|sequence|conversation)(?:'s)? "
+            r"max(?:imum)? (?:length|tokens?|size)\b",
+            r"(?:\A|\n) ?tokens? limit[ .!]{0,3}(?:\n|\Z)",
             rf"{SAID}[^\n]{{0,30}}?(?:{EXCEEDS}|(?:must|should|can|may)(?: ?not|n't) exceed) (?:the )?"
-            r"\d[\d,_]{2,14}(?: tokens?\b|\W*$)",
+            r"\d[\d,_]{2,14} ?k?(?: tokens?\b|\W*$)",
             rf"{SAID}[^\n]{{0,60}}?{EXCEEDS}[^\n]{{0,20}}?"
             r"\bmodel (?:can|could|supports?|allows?|accepts?|handles?)\b",
             rf"{EXCEEDS} (?:the |your )?max(?:imum)? (?:allowed )?number of (?:input |prompt )?tokens\b(?! per)",
@@ -137,16 +160,20 @@ WORDINGS: tuple[Rule, ...] = (
             rf"{SAID}[^\n]{{0,60}}?\bbut\b[^\n]{{0,40}}?\b(?:supports?|allows?|accepts?|takes?)\b"
             rf"[^\n]{{0,20}}?{NUMBER}",
             r"\btokens?(?: count)? limit (?:was |has been |is )?exceeded\b",
+            r"\btokens? limit (?:was |has been |is )?reached\b[^\n]{0,20}"
+            r"\b(?:conversation|chat|context|model|prompt)",
             r"\bmax(?:imum)? (?:allowed )?(?:length|tokens?) (?:was |has been )?exceeded\b",
             rf"\bmax(?:imum)? (?:allowed )?(?:number of )?tokens? {_PER_REQUEST}",
             rf"\brange of (?:the )?{SAID}[^\n]{{0,20}}(?:should|must) be\b",
             r"\b(?:prompt|input|messages?|sequence)\b[^\n]{0,12}\b(?:length|tokens?|count|size) (?:should|must) "
-            r"be (?:in|within|between) [\[(]?\d",
+            r"be (?:in|within|between|(?:less|shorter|smaller) than|at most|under|below|<=?) [\[(]?\d",
             rf"\btokens?\b[^\n]{{0,40}}(?:{EXCEEDS}|(?:must|should|can|may)(?: ?not|n't) exceed)"
             rf" (?:the |a |an )?{NUMBER}",
             rf"{NUMBER} (?:\w{{1,20}} )?tokens?\b[^\n]{{0,50}}\b(?:limit|max(?:imum)?|at most|below|under|only|but"
-            rf"|allows?|accepts?|handles?|supports?|takes?)\b[^\n]{{0,30}}{NUMBER}",
-            rf"\btokens?\b[^\n]{{0,30}}{NUMBER}[^\n]{{0,10}}\b(?:limit|max(?:imum)?)\b[^\n]{{0,10}}{NUMBER}",
+            rf"|window|allows?|accepts?|handles?|supports?|takes?)\b[^\n]{{0,30}}{NUMBER}",
+            rf"\b(?:at most|up to|limit of|max(?:imum)? of) {NUMBER} tokens\b[^\n]{{0,24}}"
+            rf"\b(?:received|got|given|found|has|have|sent) {NUMBER}",
+            rf"\btokens?\b[^\n]{{0,30}}{NUMBER}[^\n]{{0,10}}\b(?:limit|max(?:imum)?|context|window)\b[^\n]{{0,10}}{NUMBER}",
             rf"\b(?:handle|process|support|accept|take)s? "
             r"(?:only |up to |at most |(?:no )?more than |a maximum of )?"
             rf"{NUMBER} tokens\b",
@@ -160,7 +187,8 @@ WORDINGS: tuple[Rule, ...] = (
         patterns=(
             r"\b(?:prompt|input|messages?|conversation|chat|context|history|sequence)s?"
             r"(?: \w{1,20}){0,3}? too long\b"
-            r"|\b(?:over-?)?long prompt\b",
+            r"|\b(?:over-?)?long prompt\b|\boversized? (?:prompt|input|context|messages?)\b"
+            r"|\btexts? (?:is |are )?too long\b[^\n]{0,30}\btokens\b",
             r"\b(?:prompt|input|conversation|context|history)s?"
             r"(?: (?:is|are|was|has|have|become|grown|far|way|much)){0,3} too (?:large|big)\b",
             r"\b(?:prompt|input|context|text)[ _]?too[ _]?long",
@@ -178,10 +206,12 @@ WORDINGS: tuple[Rule, ...] = (
         kind=Kind.CONTEXT_OVERFLOW,
         patterns=(
             r"(?:上下文|提示词?|输入|对话|会话|消息|历史|文本|问题|内容|字数|prompt|tokens?)"
-            r"[^\n]{0,24}(?:超|过长|太长|溢出|已满|过大|过多|大于|达到?[^\n]{0,6}上限|用尽|用完|放不下)|上下文[^\n]{0,12}不足",
+            r"[^\n]{0,24}(?:超|过长|太长|溢出|已满|过大|过多|大于|达到?[^\n]{0,6}(?:上限|最大长度)|用尽|用完|放不下)"
+            r"|上下文[^\n]{0,12}不足",
+            r"达到[^\n]{0,6}(?:上下文|对话|会话|输入|提示词?|消息)[^\n]{0,8}(?:上限|最大|限制)",
             r"(?:超[过出]|大于)[^\n]{0,24}(?:上下文|输入|最大(?:长度|token)|token|窗口)",
-            r"messages?[^\n]{0,8}(?:过长|太长)",
-            r"(?:输入|提示词?|上下文|消息)[^\n]{0,4}(?:长度|token)[^\n]{0,6}(?:应|必须|需)",
+            r"messages?[^\n]{0,8}(?:过长|太长)|超长(?:文本|输入|提示|上下文|内容)",
+            r"(?:输入|提示词?|上下文|消息|input|prompt)[^\n]{0,4}(?:长度|token|length)[^\n]{0,6}(?:应|必须|需)",
             r"(?:上下文|最[大多高](?:支持|允许|可))[^\n]{0,12}\d[^\n]{0,12}(?:当前|实际|但|请求|输入)",
             r"(?:压缩|缩短|精简|减少)[^\n]{0,8}(?:上下文|提示词?|输入|对话|会话|消息|历史)",
         ),
@@ -197,6 +227,22 @@ WORDINGS: tuple[Rule, ...] = (
             r"\bshorter (?:prompt|input|messages?|conversation|text)\b",
         ),
         source="OpenAI, Copilot, LM Studio: the advice alone, when a proxy cut the rest",
+    ),
+    Rule(
+        name="loosely-said",
+        kind=Kind.CONTEXT_OVERFLOW,
+        patterns=(
+            r"(?:\A|\n)(?=[^\n]*\b(?:context|prompts?|inputs?|conversation|sequence|history|messages)(?:\b|_))"
+            r"(?=[^\n]*(?:\b|_)(?:length|len|size|tokens?|window|long|longer)\b)"
+            r"[^\n]*\b(?:exceed\w{0,5}|overflow\w{0,5}|too (?:long|large|big|many)|(?:long|larg|great|bigg)er than"
+            r"|over|above|beyond|more than|less than|at most|no more|fits?|enough|limit(?:s|ed)?"
+            r"|max(?:imum)?)(?:\b|_)",
+        ),
+        unless=r"\b(?:un(?:recogni[sz]ed|known|supported|expected)|missing|required|deprecated|empty|invalid|malformed"
+        r"|not (?:supported|found|available|permitted|allowed|valid|a|an)|does not support|at least|minimum"
+        r"|must be (?:an?|one of|positive)|json|schema|roles?|images?|tools?|files?|outputs?|completions?"
+        r"|responses?|rates?|later|retry|keys?|min|parallel|hours?|day)\b|truncat|cache_key",
+        source="whatever names the input, its size and an excess in one sentence, in no order that is known",
     ),
 )
 """Tried after everything that may speak of tokens and mean something else."""

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from copyfit_adapters.overflow.wording import compiled
 
-_N = r"(?<![\w.,-])(?:\d{1,3}(?:[,_']\d{3})+|\d+)(?: ?k\b)?(?:\.0)?(?!\d|[.,]\d)"
+_N = r"(?<![a-z0-9_.,-])(?:\d{1,3}(?:[,_']\d{3})+|\d+)(?: ?k\b)?(?:\.0)?(?!\d|[.,]\d)"
 _UNIT = r"(?! ?(?:characters|chars|bytes|[kmg]i?b\b|%|percent|output|completion))"
 _LIMIT = rf"\(?(?P<limit>{_N}){_UNIT}"
 _REQUESTED = rf"\(?(?P<requested>{_N}){_UNIT}"
-_SUM = rf"(?P<input>{_N})(?: \w{{1,20}}){{0,3}}? (?:\+|and)(?: \w{{1,20}})? (?P<output>{_N})"
+_SUM = rf"(?P<input>{_N})\)?(?: \w{{1,20}}){{0,3}}? (?:\+|and)(?: \w{{1,20}}){{0,3}} ?\(?(?P<output>{_N})\)?"
 
 _WITH_LOWER_BOUND = (
     rf"\brequested (?P<output>{_N}) (?:output|completion) tokens and your prompt contains at least (?P<input>{_N})"
@@ -20,22 +20,33 @@ _WITH_LOWER_BOUND = (
 _READINGS: tuple[str, ...] = (
     rf"{_SUM} (?:>|exceeds\b[^\d\n]{{0,40}}?) ?{_LIMIT}",
     rf"\bgiven:? {_SUM}",
+    rf"\({_REQUESTED} tokens?, (?:n_ctx|max|limit)[ =:]{{1,3}}{_LIMIT}",
     rf"{_REQUESTED}(?: tokens?)?\)? ?>=? ?(?:\w{{1,20}}:? )?{_LIMIT}",
-    rf"{_LIMIT} (?:tokens? )?(?:maximum|max)\b",
+    rf"{_REQUESTED}\)? (?:must|should|cannot|can not) (?:not )?(?:be |exceed )[^\d\n]{{0,60}}{_LIMIT}",
+    rf"{_LIMIT}[ -](?:tokens?[ -])?(?:maximum|max|context|window)\b",
     rf"\bexceeded by (?P<excess>{_N}) tokens\b[^\d\n]{{0,120}}\blimit\b[^\d\n]{{0,30}}{_LIMIT}",
+    rf"{_REQUESTED} tokens? exceeds?[^\d\n]{{0,40}}{_LIMIT}",
+    rf"\bfor (?:the )?model [\w./:-]{{1,60}} \({_LIMIT}\)",
+    rf"{_REQUESTED} tokens? exceeds?\b|\bexceeded: (?P<size>{_N}) tokens\b"
+    rf"|tokens?(?:总?数量?)[（(](?P<count>{_N})[）)]",
+    rf"\bpassed {_SUM}",
+    rf"\b(?:context[ _]?(?:length|size|window)|n_ctx)(?: ?(?:of|is|:|=)(?: only)?)? ?{_LIMIT}",
+    rf"(?<!limit of ){_REQUESTED} ?/ ?{_LIMIT}",
     r"\bmax(?:imum)?(?:[ _](?!must|should|be\b|by\b|completion|new|output)[a-z'-]{1,20}){0,5}?"
     rf"(?: ?(?:is|of|:|=))? ?{_LIMIT}",
-    rf"\b(?:context (?:length|size|window)|n_ctx)(?: ?(?:of|is|:|=))? ?{_LIMIT}|\blimit(?: ?(?:of|is|:|=))? ?"
-    rf"(?P<bare>{_N}){_UNIT}",
-    rf"\b(?:less than|at most|up to|no more than|not exceed)(?: or equal to)? {_LIMIT}"
+    rf"\blimit(?: ?(?:of|is|:|=))? ?{_LIMIT}",
+    rf"(?:\b(?:less than|at most|up to|no more than|only supports?)|not exceed)(?: or equal to)? {_LIMIT}"
     rf"|<= ?\(?(?P<bound>{_N}){_UNIT}",
     rf"\[\d+, ?{_LIMIT}\]",
     rf"\bat pos(?:ition)?:? {_LIMIT}[^\n]{{0,80}}\bfull\b",
     rf"\blimit={_LIMIT} prompt={_REQUESTED}",
-    rf"(?:最大|上限|最多|限制|不能超过|不得超过)[^\d\n]{{0,12}}{_LIMIT}",
+    rf"(?:最大|上限|最多|限制|不能超过|不得超过)[^\d\n]{{0,12}}{_LIMIT}|(?:窗口|只有|仅支持)[^\d\n:：]{{0,6}}(?P<bound>{_N}){_UNIT}",
+    rf"= ?{_REQUESTED} tokens\b",
     rf"(?:输入|当前|实际|请求)[^\d\n最大上限超不]{{0,12}}{_REQUESTED}",
-    rf"\brequested(?: a total of| about)?:? {_REQUESTED}",
-    rf"\b(?:resulted in|given:?|requires|contains|got|has) {_REQUESTED}",
+    r"\b(?:requested(?: tokens?| a total of| about)?|projected|estimated|received|supplied|keep the first):? "
+    rf"{_REQUESTED}",
+    rf"\b(?:resulted in|given:?|requires|contains|got|has)[ =]{_REQUESTED}",
+    rf"\btokens {_REQUESTED}\)? (?:has |have )?exceed",
     r"(?<!maximum )(?<!max )(?<!model )\b(?:prompt|inputs?|request|messages|prompt_tokens|sequence|total tokens)\b"
     rf"(?:(?!exceed|limit|max|than|least|must|should|>|\d)[^\n]){{0,40}}?{_REQUESTED}",
 )
@@ -49,6 +60,8 @@ limit) and is left alone, and so is every count of characters, bytes or output t
 _OTHER_UNIT = re.compile(r"\b(?:bytes|characters|chars|string too long)\b")
 _ECHO = re.compile(r"\(parameter=[^)\n]*\)")
 """vLLM repeats the offending value after its sentence, also where that is a lower bound."""
+_STATUS = re.compile(r"\b(?:status|error)(?: code)?[ :=]{1,3}[45]\d\d\b")
+"""An SDK's exception names the HTTP status beside the sentence."""
 _LOWER_BOUND = re.compile(r"\bat least [\d,_']+")
 
 
@@ -62,7 +75,7 @@ _CAP_READINGS: tuple[str, ...] = (
     rf"|maximum (?:value )?(?:of|is)|limit(?: for [^\d\n]{{1,40}}?)?(?: (?:of|is))?)(?: ?[:=])? ?(?P<limit>{_N})",
     rf"\bexceeded the (?P<limit>{_N})",
     rf"(?:上限|最大|不能超过|不得超过|限制)[^\d\n]{{0,12}}(?P<limit>{_N})",
-    rf"\b(?:provided|got|requested|current|too large)(?: ?[:=])? ?(?P<requested>{_N})",
+    rf"\b(?:provided|got|requested|received|current|too large)(?: ?[:=])? ?(?P<requested>{_N})",
 )
 """Tried in order on what is no overflow: caps on the answer, and rates of tokens."""
 
@@ -83,7 +96,7 @@ def token_counts(message: str, counts: Mapping[str, int]) -> Counts:
     """
     limit, requested = counts.get("n_ctx"), counts.get("n_prompt_tokens")
     text = "\n".join(line for line in message.split("\n") if "token" in line or not _OTHER_UNIT.search(line))
-    text = _ECHO.sub("", text)
+    text = _STATUS.sub("", _ECHO.sub("", text))
     lower = compiled(_WITH_LOWER_BOUND).search(text) if requested is None else None
     if lower is not None:
         requested = _value(lower["output"]) + _value(lower["input"])
@@ -95,9 +108,9 @@ def token_counts(message: str, counts: Mapping[str, int]) -> Counts:
         if found is None:
             continue
         read = {name: _value(digits) for name, digits in found.groupdict().items() if digits}
-        limit = limit if limit is not None else read.get("limit", read.get("bound", read.get("bare")))
+        limit = limit if limit is not None else read.get("limit", read.get("bound"))
         if requested is None:
-            requested = read.get("requested")
+            requested = read.get("requested", read.get("size", read.get("count")))
         if requested is None and "input" in read:
             requested = read["input"] + read["output"]
         if requested is None and "excess" in read and limit is not None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from copyfit.errors import AuthFailed, BadRequest, ContextOverflow, ProviderError, RateLimited, Unavailable
+from copyfit.shapes.model_output import ModelOutput
+from copyfit_adapters.overflow.answers import Answer, rule_for
 from copyfit_adapters.overflow.evidence import Evidence
 from copyfit_adapters.overflow.judge import Verdict, judge
 from copyfit_adapters.overflow.rules import Kind
@@ -78,6 +80,25 @@ def refusal(evidence: Evidence, asked: Asked, *, verdict: Verdict | None = None)
     error = _error_type(evidence.status, verdict.kind)
     retryable = error in (RateLimited, Unavailable) and verdict.kind is not Kind.QUOTA and evidence.status != 501
     return error(sentence, retryable=retryable, **facts)
+
+
+def silent_cut(output: ModelOutput, asked: Asked, *, window_tokens: int) -> ContextOverflow | None:
+    """Return the error for an answer whose figures tell that its input was cut to `window_tokens`, or None."""
+    usage = output.usage
+    answer = Answer(
+        finish=output.finish_reason, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+    )
+    rule = rule_for(answer, window_tokens=window_tokens)
+    if rule is None or rule.kind is not Kind.SILENT_TRUNCATION:
+        return None
+    return ContextOverflow(
+        f"{asked.provider} cut the input to its window of {window_tokens} tokens and did not say so ({rule.why}): "
+        f"{_REMEDIES[rule.kind]}.",
+        limit_tokens=window_tokens,
+        rule=rule.name,
+        provider=asked.provider,
+        model=asked.model,
+    )
 
 
 def quote(text: str, secrets: Iterable[str] = ()) -> str:

@@ -1,8 +1,8 @@
 """Lift the evidence out of whatever object carries an error, by its shape: no client library is imported.
 
 Known shapes: a response of httpx, httpx2, requests or botocore; an exception of the openai, anthropic,
-google-genai, mistralai or cohere SDK, of botocore or of litellm; a body, a stream event or an answer as a mapping
-or as a model that can be dumped; text.
+google-genai, mistralai, cohere or ollama SDK, of botocore or of litellm; a body, a stream event or an answer as
+a mapping or as a model that can be dumped; text.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ def evidence_of(error: object, *, status: int | None = None, provider: str | Non
             metadata = error.get("ResponseMetadata")
             if status is None and isinstance(metadata, Mapping):
                 status = _status(metadata.get("HTTPStatusCode"))
-            return lift(status, error, provider=provider)
+            return lift(status, error, headers=_headers(error), provider=provider)
         case BaseException():
             return _of_exception(error, status, provider)
     if (own := _status(getattr(error, "status_code", None))) is not None:
@@ -75,7 +75,9 @@ def _one_exception(error: BaseException, provider: str | None) -> Evidence:
         body = _content(response)
     statuses = [getattr(holder, name, None) for holder in (error, response) for name in _STATUS_NAMES]
     status = next((found for value in statuses if (found := _status(value)) is not None), None)
-    said = lift(status, str(error), headers=_headers(response), provider=provider)
+    holders = (response, getattr(error, "raw_response", None), error)
+    headers = next((named for holder in holders if (named := _headers(holder))), {})
+    said = lift(status, str(error), headers=headers, provider=provider)
     if body is None:
         return said
     inner = evidence_of(body, status=status, provider=provider)
@@ -106,8 +108,10 @@ def _content(response: Any) -> bytes | str | Mapping[str, Any]:
     return b""
 
 
-def _headers(response: Any) -> dict[str, str]:
-    headers = getattr(response, "headers", None)
+def _headers(holder: Any) -> dict[str, str]:
+    """Return the HTTP headers that a response, an exception or a parsed answer of botocore holds."""
+    metadata = holder.get("ResponseMetadata") if isinstance(holder, Mapping) else None
+    headers = metadata.get("HTTPHeaders") if isinstance(metadata, Mapping) else getattr(holder, "headers", None)
     if not isinstance(headers, Mapping):
         return {}
     return {str(name).lower(): str(value) for name, value in headers.items()}

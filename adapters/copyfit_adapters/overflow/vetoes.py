@@ -19,11 +19,13 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.RATE_LIMIT_TOKENS,
         patterns=(
             r"\btokens?[ -]per[ -](?:min|minute|hour|day|second|month)\b",
-            r"\b(?:tpm|tpd|itpm|otpm)\b|\btokens? ?/ ?(?:m|min|minute|s|sec|hour|day)\b",
+            r"(?<![a-z])(?:tpm|tpd|itpm|otpm)(?![a-z])|\btokens? ?/ ?(?:m|min|minute|s|sec|hour|day)\b",
+            r"\b(?:hourly|daily|weekly|monthly)\b[^\n]{0,12}\btokens? (?:limit|quota|budget|allowance)",
             r"\btokens?\b[^\n]{0,40}\brate[ -]limit|\btokens? usage[ -]limit"
-            r"|\btokens?\b[^\n]{0,30}\bper[- ]minute\b",
+            r"|\btokens?\b[^\n]{0,30}\bper[- ](?:minute|hour|day|week|month)\b",
             r"too many tokens\b[^\n]{0,30}\b(?:wait|retry|later|slow)",
-            r"\bquota\b[^\n]{0,120}token_count\b",
+            r"\bquota\b[^\n]{0,120}token_count\b"
+            r"|\btokens?\b[^\n]{0,40}\b(?:within|in|over|during) (?:a|an|the|this|any) (?:\w{1,20} )?time\b",
             r"每(?:一)?(?:分钟|天|日|小时)[^\n]{0,12}token|token[^\n]{0,12}(?:速率|频率|限流)",
         ),
         source="Groq, OpenAI, Anthropic, Azure, Moonshot: tokens over a time; Bedrock: too many tokens, wait",
@@ -32,20 +34,29 @@ VETOES: tuple[Rule, ...] = (
         name="quota",
         kind=Kind.QUOTA,
         patterns=(
-            r"\b(?:insufficient|low|no|more|enough)\b[^\n]{0,20}\b(?:credits?|balance|funds?|quota)\b",
-            r"\bcredit balance\b|\bcan only afford\b|\brecharge\b|\bpayment required\b|\bbilling\b|\bspending\b"
-            r"|\bextra usage\b|\bkey limit\b",
+            r"\b(?:insufficient|low|no|more|enough|overdue)\b[^\n]{0,20}\b(?:credits?|balance|funds?|quota)\b",
+            r"\binsufficient_quota\b|\bcredit balance\b|\bcan only afford\b|\brecharge\b|\bpayment required\b"
+            r"|\bbilling\b|\bspending\b|\bextra usage\b|\bkey limit\b",
             r"\bfree (?:tier|trial)\b[^\n]{0,30}\b(?:used|ended|expired|exhausted|over)\b",
-            r"\b(?:quota|(?:usage|monthly|daily|weekly|plan) limit)\b",
-            r"余额|欠费|充值|额度|配额|套餐",
+            r"\b(?:quota|(?:usage|inference|monthly|daily|weekly|plan) limit)\b",
+            r"余额|欠费|充值|额度|配额|套餐|用量[^\n]{0,8}(?:上限|超)",
         ),
         source="OpenAI insufficient_quota, OpenRouter credits and key budgets, Z.ai balance, Gemini quota",
     ),
     Rule(
         name="quota-word",
         kind=Kind.QUOTA,
-        words=frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance"}),
-        source="OpenAI's error codes",
+        words=frozenset(
+            {
+                "insufficient_quota",
+                "insufficient_user_quota",
+                "pre_consume_token_quota_failed",
+                "billing_not_active",
+                "insufficient_balance",
+                "budgetexceedederror",
+            }
+        ),
+        source="the error codes of OpenAI and NewAPI, LiteLLM's budgets",
     ),
     Rule(
         name="payment-required",
@@ -58,11 +69,12 @@ VETOES: tuple[Rule, ...] = (
         kind=Kind.OVERLOADED,
         patterns=(
             r"\boverload(?:ed|ing)\b|\b(?:out of|over) capacity\b|\bcapacity limit\b",
+            r"\bkv[ _-]?cache\b[^\n]{0,90}\blater\b",
             r"\bcurrently loading\b|\bloading model\b",
             r"\bhigh (?:demand|traffic|volume)\b|\btemporarily (?:unavailable|overloaded)\b",
-            r"服务(?:器)?(?:繁忙|过载)",
+            r"服务(?:器)?(?:繁忙|过载)|(?:访问|请求|流)量[^\n]{0,2}[过太较][大高]|负载[^\n]{0,2}[过太较]高|算力",
         ),
-        cues=("load", "capacity", "high", "tempor", "服务"),
+        cues=("load", "capacity", "high", "tempor", "later", "服务", "量", "负载", "算力"),
         source="Anthropic overloaded_error, TGI, Together, Vertex, Bedrock, Hugging Face, llama.cpp",
     ),
     Rule(
@@ -79,7 +91,7 @@ VETOES: tuple[Rule, ...] = (
             r"\brate[ _-]?limit|\btoo many requests\b|\bthrottl|\bconcurren(?:t|cy)\b",
             r"\b(?:requests?|calls?)[ -]per[ -](?:min|minute|hour|day|second)\b|\brpm\b",
             r"\b(?:try again|retry) (?:in|after) \d|\bwait before\b",
-            r"速率|频率|频繁|限流|并发",
+            r"速率|频率|频繁|限流|并发|次数",
         ),
         source="Anthropic, Azure, Mistral, Groq and the Chinese providers: requests over a time",
     ),
@@ -105,12 +117,28 @@ VETOES: tuple[Rule, ...] = (
         source="OpenAI, DeepSeek, Perplexity, Bedrock",
     ),
     Rule(
+        name="filter-word",
+        kind=Kind.CONTENT_FILTER,
+        words=frozenset(
+            {
+                "content_filter",
+                "content_policy_violation",
+                "sensitive_words_detected",
+                "contentfilterfinishreasonerror",
+                "contentpolicyviolationerror",
+                "guardrailraisedexception",
+                "rejectedrequesterror",
+            }
+        ),
+        source="the error codes of OpenAI and Azure, the exceptions of OpenAI's SDK and of LiteLLM",
+    ),
+    Rule(
         name="filtered",
         kind=Kind.CONTENT_FILTER,
         patterns=(
             r"\bcontent (?:management )?(?:policy|filter)|\bwas (?:filtered|flagged|blocked)\b|\bmoderation\b",
             r"\bviolat\w{1,5}\b[^\n]{0,40}\bpolic|\binappropriate content\b|\bblocked by\b[^\n]{0,20}\bsafety\b",
-            r"敏感|审核|不合规|违规|内容安全",
+            r"敏感|审核|不合规|违规|内容安全|内容[^\n]{0,4}(?:过滤|拦截)",
         ),
         cues=("polic", "content", "was", "block", "moderat", "敏感", "审核", "不合规", "违规", "内容"),
         source="Azure content management policy, OpenAI moderation, DashScope inspection",
@@ -122,10 +150,12 @@ VETOES: tuple[Rule, ...] = (
             r"\b(?:images?|pdf|videos?|audio|media|pixels?)\b[^\n]{0,50}"
             r"\b(?:exceeds?|too (?:large|big|many|long)|allowed size|(?:may|can) be provided|limit|at most)\b",
             r"\bimages?\b[^\n]{0,90}\bvision\b",
-            r"\b(?:at most|maximum of|more than|up to|too many|only) \d* ?(?:images?|pdf|videos?|audio|media)\b",
+            r"\b(?:at most|maximum of|more than|up to|too many|only) (?:\d*|one|a single) ?"
+            r"(?:images?|pdf|videos?|audio|media)\b",
             r"图片|图像",
         ),
-        unless=r"\b(?:prompt|input)\b[^\n]{0,60}\b(?:longer than|too long)\b|\btotal (?:\w{1,20} )?tokens\b",
+        unless=r"\b(?:prompt|input)\b[^\n]{0,60}\b(?:longer than|too long)\b|\btotal (?:\w{1,20} )?tokens\b"
+        r"|上下文|token ?数",
         cues=("image", "pdf", "video", "audio", "media", "pixel", "图"),
         source="Anthropic PDF pages and pixels, Gemini image parts, Mistral vision, vLLM images in one request",
     ),
@@ -144,12 +174,13 @@ VETOES: tuple[Rule, ...] = (
         name="body-size",
         kind=Kind.PAYLOAD_TOO_LARGE,
         patterns=(
-            r"\b(?:payload|body|entity|upload)\b[^\n]{0,40}\b(?:exceed\w{0,5}|too large|length limit)",
+            r"(?:\b|_)(?:payload|body|entity|upload)\b[^\n]{0,40}\b(?:exceed\w{0,5}|too large|length limit)",
             r"\brequest (?:exceeds the maximum size|size exceeds|(?:is )?too large)\b",
             rf"{EXCEEDS}[^\n]{{0,40}}\d ?(?:[kmg]i?b|(?:mega)?bytes?)\b",
             r"请求体",
         ),
         unless=rf"\btokens?\b|\b{WINDOW}",
+        cues=("payload", "body", "entity", "upload", "request", "byte", "kb", "mb", "gb", "ib", "请求体"),
         source="Anthropic request_too_large, nginx, Azure AI Foundry, Gemini payload size: bytes of the body",
     ),
     Rule(
@@ -158,19 +189,34 @@ VETOES: tuple[Rule, ...] = (
         patterns=(
             r"\bunsupported parameter\b|\bis not supported with this model\b",
             r"\bfile\b[^\n]{0,40}\bexceed|\bcontext window (?:is )?too small[^\n]{0,10}minimum",
+            r"\b(?:name|id|key|url|user|metadata) (?:is |are )?too long\b",
+            r"\b(?:batch|array|list) of (?:\d+ )?(?:inputs|prompts|texts)\b"
+            r"|\b\d+ (?:inputs|prompts|texts)\b(?! tokens)",
+            r"\bstop[ _]?(?:sequences?|words?)\b|\b(?:nesting|recursion) depth\b",
+            r"(?:文件|附件|函数|用户名)(?![^\n]*(?:token|上下文|模型))[^\n]{0,12}(?:超|过[大长多])",
             r"\bminimum (?:token|number of tokens|context)",
             r"\b(?:name|id|description|key|metadata|url|user|schema)\b'?[^\n]{0,30}"
             r"(?:exceed|string too long|max_?length)",
-            r"\b(?:retries|attempts)\b[^\n]{0,20}exceeded|exceeded[^\n]{0,30}\b(?:retries|attempts)\b",
+            r"\b(?:retries|attempts)\b[^\n]{0,20}exceeded\b(?! with url)"
+            r"|exceeded[^\n]{0,30}\b(?:retries|attempts)\b",
+            r"\bmax(?:imum)?[ _](?:seq|sequence|model|context)[ _]?len(?:gth)?\b(?: \(\d+\))? is "
+            r"(?:larg|great|long|high)er than\b",
         ),
         unless=rf"\b(?:prompt|messages|conversation) (?:is |are )?too long"
-        rf"|{SAID}[^\n]{{0,40}}{EXCEEDS}[^\n]{{0,40}}\bcontext",
-        source="a file tool's own cap, a client's minimum window, Vertex cache minimum, OpenAI caps on names",
+        rf"|{SAID}[^\n]{{0,40}}{EXCEEDS}[^\n]{{0,40}}\bcontext|{WINDOW}[^\n]{{0,12}}(?:exceeded|overflow)",
+        source="a file tool's own cap, a client's minimum window, Vertex cache minimum, OpenAI caps on names; "
+        "vLLM cannot start with the window it is given",
     ),
 )
 """Rates, quotas, keys, filters, media, tools, sizes of other things; tried before any overflow by wording."""
 
 OUTPUT_CAPS: tuple[Rule, ...] = (
+    Rule(
+        name="output-word",
+        kind=Kind.OUTPUT_LIMIT,
+        words=frozenset({"lengthfinishreasonerror"}),
+        source="OpenAI's SDK: the answer to be parsed ended at its cap",
+    ),
     Rule(
         name="output-cap",
         kind=Kind.OUTPUT_LIMIT,
@@ -218,7 +264,8 @@ FAULTS: tuple[Rule, ...] = (
             r"\berror sending request\b|\bconnection (?:error|reset|refused|closed|aborted|lost|terminated)\b",
             r"\bstream (?:disconnected|closed|ended) (?:before|unexpectedly|prematurely)\b|\bsocket hang up\b",
             r"\beconn(?:reset|refused|aborted)\b|\bbroken pipe\b|\bnetwork error\b|\bfetch failed\b",
-            r"\bunexpected eof\b",
+            r"\bunexpected eof\b|\b(?:failed to|unable to|could not|cannot) connect\b",
+            r"\bfailed to (?:resolve|establish)\b|\bname resolution\b|\bgetaddrinfo\b",
         ),
         source="Codex, Node, Rust and Python clients: the connection broke before an answer came",
     ),

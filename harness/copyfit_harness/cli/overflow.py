@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +13,11 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from copyfit_adapters.overflow import Verdict, explain, judge
-from copyfit_harness.cli.exits import sentences_for_errors
+from copyfit_harness.cli.exits import Exit, sentences_for_errors
 
 STDIN = "-"
+_FILE_ENDINGS = frozenset({".json", ".jsonl", ".txt", ".log", ".html"})
+"""A word that ends so is meant as a file, also where there is none."""
 
 _Status = Annotated[int | None, Field(ge=100, le=599)]
 _Tokens = Annotated[int | None, Field(gt=0)]
@@ -62,7 +66,7 @@ def overflow(
     """Say whether an error means that the input is too long, by which rule, and why."""
     if (error is None) == (jsonl is None):
         raise typer.BadParameter("give either one error or --jsonl FILE, not both and not neither.")
-    with sentences_for_errors():
+    with sentences_for_errors(), _as_long_as_someone_reads():
         if jsonl is not None:
             for number, line in enumerate(_lines(jsonl), start=1):
                 if line.strip():
@@ -71,16 +75,29 @@ def overflow(
         text = _text(error or "")
         verdict = judge(text, status=status, provider=provider, window_tokens=window)
         why = explain(text, status=status, provider=provider, window_tokens=window)
-    print(json.dumps({**_fields(verdict), "why": why}, ensure_ascii=False, indent=2) if as_json else why)
+        document = json.dumps({**_fields(verdict), "why": why}, ensure_ascii=False, indent=2)
+        print(document if as_json else why, flush=True)
 
 
-def _judged_line(line: str, number: int) -> dict[str, Any]:
+@contextmanager
+def _as_long_as_someone_reads() -> Iterator[None]:
+    """End well when the reader of the output, such as `head`, has what it wanted and leaves."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes once more as it exits, and would complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(Exit.GOOD) from None
+
+
+def _judged_line(line: bytes, number: int) -> dict[str, Any]:
     try:
         entry = ErrorLine.model_validate_json(line)
     except ValidationError as invalid:
         first = invalid.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise typer.BadParameter(f"line {number}{f', {where}' if where else ''}: {first['msg']}.") from invalid
+        field = first["loc"][0] if first["loc"] else None
+        wrong = "it must be text, an object or a list" if field == "body" else first["msg"]
+        raise typer.BadParameter(f"line {number}{f', {field}' if field else ''}: {wrong}.") from invalid
     return {"id": entry.id, **_fields(entry.verdict())}
 
 
@@ -95,16 +112,22 @@ def _fields(verdict: Verdict | None) -> dict[str, Any]:
     }
 
 
-def _lines(source: str) -> Iterator[str]:
+def _lines(source: str) -> Iterator[bytes]:
     """Yield the lines as they come, so that a pipe gets its verdicts at once."""
     if source == STDIN:
-        yield from sys.stdin
+        yield from sys.stdin.buffer
         return
-    with Path(source).open(encoding="utf-8") as file:
-        yield from file
+    with Path(source).open("rb") as file:
+        for line in file:
+            yield line.removeprefix(BOM_UTF8)
 
 
 def _text(error: str) -> str:
+    """Return `error`, or what the file, pipe or stdin that it names holds; bytes that are no text are replaced."""
     if error == STDIN:
-        return sys.stdin.read()
-    return Path(error).read_text(encoding="utf-8", errors="replace") if os.path.isfile(error) else error
+        said = sys.stdin.buffer.read()
+    elif os.path.exists(error) or (len(error.split()) == 1 and Path(error).suffix in _FILE_ENDINGS):
+        said = Path(error).read_bytes()
+    else:
+        return error
+    return said.decode("utf-8", "replace").removeprefix("\ufeff")

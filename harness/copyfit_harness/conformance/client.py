@@ -270,6 +270,9 @@ class ClientConformance:
         with pytest.raises(SettingsError, match="base_url"):
             type(self).open_client(base_url=base_url, api_key=KEY)
 
+    def test_an_address_that_is_not_given_is_that_of_the_home(self) -> None:
+        assert repr(type(self).open_client(base_url=None, api_key=KEY)) == self.shown
+
     @pytest.mark.anyio
     async def test_the_client_is_a_provider_port_and_leaves_a_given_http_client_open(self, family: Any) -> None:
         server = Server(family, lambda: family.Response(200, json=self.answer))

@@ -14,7 +14,7 @@ from copyfit.runtime.phases import Phase
 from copyfit.runtime.shorter_answer import shorter_answer
 from copyfit.shapes.budgets import ContextBudgets
 from copyfit.shapes.model_input import ModelInput, ModelSettings
-from copyfit.shapes.model_output import Finished, ModelOutput, StreamEvent
+from copyfit.shapes.model_output import Finished, FinishReason, ModelOutput, StreamEvent
 from copyfit.shapes.scope import Scope
 from copyfit.shapes.stages import Recovery, TurnRequest
 from copyfit.shapes.tools import ToolSpec
@@ -90,8 +90,10 @@ class Turn:
     ) -> TurnResult:
         """Return the model's answer to `history`; with `on_event` the answer is streamed.
 
-        An input that is too long is assembled once more by a forced pass. Where the provider refuses it together
-        with the longest answer asked for, and a shorter answer would do, the input stays and only that is lowered.
+        An input that is too long is assembled once more by a forced pass; so is one whose answer ran into the end
+        of the window, and that answer stands if nothing is left to cut. Where the provider refuses an input
+        together with the longest answer asked for, and a shorter answer would do, the input stays and only that is
+        lowered.
 
         Raises:
             AssemblyError: the input could not be assembled.
@@ -106,9 +108,13 @@ class Turn:
             output = await self._send(first.model_input, asked)
         except ContextOverflow as overflow:
             return await self._recover(first, overflow, asked)
+        if output.finish_reason is FinishReason.CONTEXT_WINDOW:
+            return await self._recover(first, self._window_full(), asked, cut_off=output)
         return TurnResult(output, first.history, (Attempt(first),))
 
-    async def _recover(self, refused: Selected, overflow: ContextOverflow, asked: _Asked) -> TurnResult:
+    async def _recover(
+        self, refused: Selected, overflow: ContextOverflow, asked: _Asked, *, cut_off: ModelOutput | None = None
+    ) -> TurnResult:
         # Whoever has cancelled the run meanwhile gets no second attempt.
         await asyncio.sleep(0)
         first = Attempt(refused, overflow)
@@ -121,6 +127,8 @@ class Turn:
                 replace(request, recovery=Recovery(), refused_tokens=refused.estimated_tokens), asked
             )
         if second.model_input == refused.model_input:
+            if cut_off is not None:
+                return TurnResult(cut_off, second.history, (first,))
             overflow.attempts = (first,)
             raise overflow
         try:
@@ -129,6 +137,15 @@ class Turn:
             again.attempts = (first, Attempt(second, again))
             raise
         return TurnResult(output, second.history, (first, Attempt(second)))
+
+    def _window_full(self) -> ContextOverflow:
+        return ContextOverflow(
+            f"{self.client.provider} had no room left for the rest of its answer: shorten the history, or use a "
+            "model with a larger window.",
+            provider=self.client.provider,
+            model=self.client.model,
+            rule="finish-reason",
+        )
 
     def _with_shorter_answer(self, refused: Selected, overflow: ContextOverflow) -> Selected | None:
         """Return the refused input with a lower bound on its answer, or None if that is no remedy."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,7 +37,7 @@ STREAMS: list[tuple[Callable[[], Framing], bytes, list[Frame]]] = [
         AWS,
         [
             Frame('{"text":"Hi"}', "contentBlockDelta"),
-            Frame('{"__type": "throttlingException"}', "throttlingException", is_error=True),
+            Frame('{"code": "throttlingException", "status": 429}', "throttlingException", is_error=True),
         ],
     ),
 ]
@@ -123,23 +124,45 @@ def test_a_body_that_is_no_aws_stream_gives_no_frames_and_no_error(pieces: list[
         (
             b'{"message":"Too many"}',
             {"exception_type": "throttlingException"},
-            {"__type": "throttlingException", "message": "Too many"},
+            {"code": "throttlingException", "status": 429, "message": "Too many"},
         ),
-        (b"plain words", {"exception_type": "e"}, {"__type": "e", "message": "plain words"}),
-        (b'["a list"]', {"exception_type": "e"}, {"__type": "e", "message": '["a list"]'}),
-        (b"", {"error_code": "E1", "error_message": "it broke"}, {"__type": "E1", "message": "it broke"}),
-        (b'{"__type":"own","message":"m"}', {"exception_type": "e"}, {"__type": "own", "message": "m"}),
+        (b"plain words", {"exception_type": "e"}, {"code": "e", "message": "plain words"}),
+        (b'["a list"]', {"exception_type": "e"}, {"code": "e", "message": '["a list"]'}),
+        (
+            b"",
+            {"error_code": "E1", "error_message": "it broke"},
+            {"code": "E1", "status": 500, "message": "it broke"},
+        ),
+        (b'{"code":"own","message":"m"}', {"exception_type": "e"}, {"code": "own", "message": "m"}),
+        (
+            b'{"message":"m","originalMessage":"too long"}',
+            {"exception_type": "e"},
+            {"code": "e", "message": "m", "originalMessage": "too long", "details": "too long"},
+        ),
     ],
-    ids=["object", "words", "list", "error", "a type of its own"],
+    ids=["object", "words", "list", "error", "a code of its own", "the model's own words"],
 )
 def test_an_aws_exception_is_an_error_that_names_its_type(
-    payload: bytes, headers: dict[str, str], said: dict[str, str]
+    payload: bytes, headers: dict[str, str], said: dict[str, Any]
 ) -> None:
     kind = "exception" if "exception_type" in headers else "error"
     (frame,) = AwsFraming().feed(aws(payload, message_type=kind, **headers))
     assert frame.is_error
     assert frame.kind == (headers.get("exception_type") or headers["error_code"])
     assert json.loads(frame.data) == said
+
+
+@pytest.mark.parametrize("stream", ["ConverseStreamOutput", "ResponseStream"])
+def test_each_exception_that_a_stream_of_bedrock_may_hold_has_its_status(stream: str) -> None:
+    import botocore.session
+
+    service = botocore.session.get_session().get_service_model("bedrock-runtime")
+    members = service.shape_for(stream).members
+    exceptions = {name: member for name, member in members.items() if member.metadata.get("exception")}
+    assert len(exceptions) >= 5
+    for name, member in exceptions.items():
+        (frame,) = AwsFraming().feed(aws(b"{}", message_type="exception", exception_type=name))
+        assert json.loads(frame.data)["status"] == member.metadata["error"]["httpStatusCode"]
 
 
 def test_a_damaged_aws_frame_is_told_after_what_came_before_it() -> None:

@@ -65,6 +65,27 @@ def test_entries_with_an_index_grow_and_others_follow() -> None:
     }
 
 
+def test_entries_of_one_index_that_name_different_things_stay_apart() -> None:
+    pieces: list[dict[str, Any]] = [
+        {"list": [{"index": 0, "type": "text", "text": "a"}]},
+        {"list": [{"index": 0, "type": "seal", "id": "c1", "data": "x"}]},
+        {
+            "list": [
+                {"index": 0, "type": "seal", "id": "c2", "data": "y"},
+                {"index": 0, "type": "text", "text": "b"},
+            ]
+        },
+        {"list": [{"index": 0, "id": "c2", "data": "z"}, {"index": 0, "type": "text", "seal": "s"}]},
+    ]
+    assert added(*pieces) == {
+        "list": [
+            {"index": 0, "type": "text", "text": "ab", "seal": "s"},
+            {"index": 0, "type": "seal", "id": "c1", "data": "x"},
+            {"index": 0, "type": "seal", "id": "c2", "data": "yz"},
+        ]
+    }
+
+
 def test_a_text_among_other_things_becomes_a_text_part() -> None:
     image = {"type": "image_url", "image_url": {"url": "u"}}
     assert added({"content": "a"}, {"content": "b"}, {"content": [image]}, {"content": "c"}) == {

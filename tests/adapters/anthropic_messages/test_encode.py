@@ -1,7 +1,8 @@
 """The body is what the official SDK's types allow, and nothing in an input can forge another part of it."""
 
 import json
-from typing import Any
+import re
+from typing import Any, get_args, get_type_hints
 
 import jsonschema
 import pytest
@@ -22,7 +23,7 @@ from copyfit.shapes.messages import (
 )
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
-from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, PROTOCOL
+from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, MAX_MARKS, PROTOCOL, UNMARKED
 from copyfit_adapters.anthropic_messages.encode import encode
 from copyfit_adapters.errors import UnencodableInput
 
@@ -160,14 +161,89 @@ def test_marks_stand_at_the_ends_of_the_stable_prefix() -> None:
     assert [block["text"] for block in blocks if "cache_control" in block] == ["And now?"]
 
 
-def test_a_mark_is_never_put_on_reasoning() -> None:
+def test_a_mark_is_only_put_on_blocks_that_take_one() -> None:
+    from anthropic.types.beta.beta_content_block_param import BetaContentBlockParam
+
+    hints = [get_type_hints(shape) for shape in get_args(BetaContentBlockParam) if isinstance(shape, type)]
+    kinds = {get_args(fields["type"])[0] for fields in hints if "cache_control" not in fields}
+    assert kinds == UNMARKED
+    fallback = TextPart(text="", extra={PROTOCOL: {"type": "fallback"}})
     body = body_of(
-        ModelInput("", (AssistantMessage(content=(TextPart(text="x"), THOUGHT)), UserMessage(content=()))),
-        cache="1h",
+        ModelInput("", (AssistantMessage(content=(TextPart(text="x"), THOUGHT, fallback)),)), cache="1h"
     )
-    said, thought = body["messages"][0]["content"]
+    said, *others = body["messages"][0]["content"]
     assert said["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
-    assert "cache_control" not in thought
+    assert [block["type"] for block in others if "cache_control" not in block] == ["thinking", "fallback"]
+
+
+def test_a_mark_is_never_put_on_a_tool_that_is_loaded_later() -> None:
+    later = ToolSpec(name="later", extra={PROTOCOL: {"defer_loading": True}})
+    body = body_of(ModelInput("", (), (TOOL, later, later)), cache="5m")
+    assert ["cache_control" in tool for tool in body["tools"]] == [True, False, False]
+    assert "cache_control" not in str(body_of(ModelInput("", (), (later,)), cache="5m"))
+
+
+@pytest.mark.parametrize("own", range(6))
+def test_marks_of_the_input_and_ours_are_no_more_than_the_api_takes(own: int) -> None:
+    marked = TextPart(text="x", extra={PROTOCOL: {"cache_control": {"type": "ephemeral"}}})
+    body = body_of(ModelInput("Be brief.", (UserMessage(content=(marked,) * own), *HISTORY), (TOOL,)), cache="5m")
+    places = [
+        "cache_control" in block
+        for block in (body["messages"][-1]["content"][-1], body["system"][0], body["tools"][0])
+        if isinstance(block, dict)
+    ]
+    assert str(body).count("'cache_control'") == max(own, min(own + 3, MAX_MARKS))
+    assert places == sorted(places, reverse=True)
+
+
+def test_a_word_in_a_text_is_no_mark() -> None:
+    said = '"cache_control":{}' * MAX_MARKS
+    body = body_of(ModelInput(said, (UserMessage(content=said),), (TOOL,)), cache="5m")
+    assert str(body).count("'cache_control'") == 3
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\n"])
+@pytest.mark.parametrize("cache", [None, "5m"])
+def test_no_text_without_anything_but_spaces_is_sent(blank: str, cache: Any) -> None:
+    part = TextPart(text=blank, extra={PROTOCOL: {"citations": []}})
+    call = ToolCall(id="c", name="f")
+    body = body_of(
+        ModelInput(
+            blank,
+            (
+                UserMessage(content="go"),
+                AssistantMessage(content=(TextPart(text=blank), call)),
+                ToolMessage(call_id="c", content=(part,)),
+                UserMessage(content=blank),
+            ),
+        ),
+        cache=cache,
+    )
+    assert "system" not in body
+    _, said, answered = body["messages"]
+    assert [block["type"] for block in said["content"]] == ["tool_use"]
+    assert [(block["type"], block["content"]) for block in answered["content"]] == [("tool_result", [])]
+
+
+def test_an_answer_that_was_cut_off_in_its_reasoning_is_sent_without_it() -> None:
+    cut = AssistantMessage(content=(TextPart(text="x"), HIDDEN, THOUGHT, TextPart(text="\n")))
+    only = AssistantMessage(content=(THOUGHT,))
+    sent = body_of(ModelInput("", (UserMessage(content="a"), cut, UserMessage(content="b"), only)))["messages"]
+    assert [message["role"] for message in sent] == ["user", "assistant", "user"]
+    assert [block["type"] for block in sent[1]["content"]] == ["text"]
+
+
+def test_ids_of_other_models_become_ids_that_the_api_takes() -> None:
+    history = (
+        AssistantMessage(content=(ToolCall(id="functions.f:0", name="f"), ToolCall(id="toolu_1", name="f"))),
+        ToolMessage(call_id="functions.f:0", content="x"),
+        ToolMessage(call_id="toolu_1", content="y"),
+    )
+    calls, results = body_of(ModelInput("", history))["messages"]
+    ids = [block["id"] for block in calls["content"]]
+    assert [block["tool_use_id"] for block in results["content"]] == ids
+    assert all(re.fullmatch("[a-zA-Z0-9_-]+", call_id) for call_id in ids)
+    assert ids[1] == "toolu_1"
 
 
 def test_known_fragments_make_the_same_body_marked_or_not() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copyfit.errors import ContextOverflow, MalformedReply, ProviderError, RateLimited, StreamBroken
+from copyfit.errors import ContextOverflow, MalformedReply, ProviderError, RateLimited, StreamBroken, Unavailable
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
@@ -103,9 +103,9 @@ def framed(payload: Any, kind: str = "chunk") -> bytes:
     return encode_event(headers, json.dumps(payload).encode())
 
 
-def exception(name: str, message: str) -> bytes:
+def exception(name: str, message: str, **more: str) -> bytes:
     headers = {":exception-type": name, ":message-type": "exception"}
-    return encode_event(headers, json.dumps({"message": message}).encode())
+    return encode_event(headers, json.dumps({"message": message} | more).encode())
 
 
 TEXT = [
@@ -158,6 +158,10 @@ def test_a_stream_that_ends_anywhere_is_broken_and_keeps_what_arrived(end: int) 
         (exception("throttlingException", "Too many requests, please wait."), RateLimited),
         (exception("validationException", "Input is too long for requested model."), ContextOverflow),
         (
+            exception("modelStreamErrorException", "Broken.", originalMessage="prompt is too long: 9 tokens > 8"),
+            ContextOverflow,
+        ),
+        (
             chunk({"type": "error", "error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}),
             ContextOverflow,
         ),
@@ -178,6 +182,12 @@ def test_what_goes_wrong_in_mid_stream_comes_typed_after_what_was_before_it(
         seen += [*stream.feed(frame), *stream.close()]
     assert seen == [TextDelta("盐 "), TextDelta("it is.")]
     assert caught.type is kind
+
+
+def test_an_exception_in_mid_stream_says_its_type_and_status() -> None:
+    with pytest.raises(Unavailable) as caught:
+        events([BEGUN, exception("modelTimeoutException", "The model took too long.")])
+    assert (caught.value.code, caught.value.status) == ("modelTimeoutException", 408)
 
 
 def test_an_event_that_is_no_chunk_is_kept() -> None:

@@ -101,7 +101,18 @@ class TestAnthropicMessages(CodecConformance):
         ),
         "data-url": ModelInput("", (UserMessage(content=(ImagePart(url="data:image/png;base64,QUJD"),)),)),
         "text-form": ModelInput("", (UserMessage(content="x"),)),
-        "empty-texts": ModelInput("", (UserMessage(content=(TextPart(text=""), TextPart(text="x"))),)),
+        "blank-system": ModelInput(" ", ()),
+        "blank-texts": ModelInput("", (UserMessage(content=(TextPart(text="\n"), TextPart(text="x"))),)),
+        "closing-thinking": ModelInput(
+            "", (AssistantMessage(content=(TextPart(text="x"), ThinkingPart(text="t", provider=PROTOCOL))),)
+        ),
+        "call-ids": ModelInput(
+            "",
+            (
+                AssistantMessage(content=(ToolCall(id="functions.f:0", name="f"),)),
+                ToolMessage(call_id="functions.f:0", content="x"),
+            ),
+        ),
         "empty-messages": ModelInput("", (AssistantMessage(content=()),)),
         "neighbours": ModelInput("", (UserMessage(content="x"), UserMessage(content="y"))),
         "surrogate-pairs": ModelInput("", (UserMessage(content="\ud83d\ude00"),)),

@@ -16,9 +16,11 @@ from copyfit.errors import (
     Unavailable,
 )
 from copyfit.shapes.messages import ImagePart, TextPart, ThinkingPart, ToolCall
+from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.model_output import FinishReason
 from copyfit_adapters.bedrock_converse.decode import _FINISH, decode, read_usage
 from copyfit_adapters.bedrock_converse.dialect import PROTOCOL
+from copyfit_adapters.bedrock_converse.encode import encode
 from copyfit_adapters.overflow.refusal import Asked
 
 HELLO = {"text": "Hello."}
@@ -62,6 +64,15 @@ def test_parts_keep_the_order_of_the_wire() -> None:
         TextPart(text="", extra={PROTOCOL: {"hologram": {"hue": 1}}}),
     )
     assert output.message.text == "Hello.So."
+
+
+@pytest.mark.parametrize("shown", [{}, {"text": None}, {"text": ""}])
+def test_a_thought_that_is_not_shown_goes_back_with_its_signature_and_a_text(shown: dict[str, Any]) -> None:
+    output = decode(200, reply({"reasoningContent": {"reasoningText": shown | {"signature": "s"}}}, HELLO))
+    thought, _ = output.message.parts
+    assert thought == ThinkingPart(signature="s", provider=PROTOCOL)
+    (sent,) = json.loads(encode(ModelInput("", (output.message,)), "m").body)["messages"]
+    assert sent["content"][0] == {"reasoningContent": {"reasoningText": {"text": "", "signature": "s"}}}
 
 
 def test_a_call_without_anything_in_it_is_a_call() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from base64 import b64decode
 from typing import Any
 
@@ -13,7 +14,6 @@ from copyfit.shapes.messages import (
     FilePart,
     ImagePart,
     Message,
-    Origin,
     TextPart,
     ThinkingPart,
     ToolCall,
@@ -186,6 +186,31 @@ def test_reasoning_goes_back_unchanged_and_that_of_others_stays_at_home(caplog: 
     assert "openai-chat" in caplog.text
 
 
+def test_an_answer_that_was_cut_off_in_its_reasoning_is_sent_without_it() -> None:
+    cut = AssistantMessage(content=(TextPart(text="x"), HIDDEN, THOUGHT, TextPart(text="\n")))
+    only = AssistantMessage(content=(THOUGHT,))
+    sent = body_of(ModelInput("", (UserMessage(content="a"), cut, UserMessage(content="b"), only)))["messages"]
+    assert [(message["role"], [*message["content"][-1]]) for message in sent] == [
+        ("user", ["text"]),
+        ("assistant", ["text"]),
+        ("user", ["text"]),
+    ]
+
+
+def test_an_id_stays_or_becomes_one_that_the_service_model_allows() -> None:
+    ids = ["functions.f:0", "c" * 64, "c" * 65, "récit", ""]
+    said = AssistantMessage(content=tuple(ToolCall(id=call_id, name="f") for call_id in ids))
+    results = tuple(ToolMessage(call_id=call_id, content="x") for call_id in ids)
+    body = body_of(ModelInput("", (UserMessage(content="go"), said, *results), (TOOL,)))
+    assert complaints(body) == ""
+    calls = [block["toolUse"]["toolUseId"] for block in body["messages"][1]["content"]]
+    assert [block["toolResult"]["toolUseId"] for block in body["messages"][2]["content"]] == calls
+    assert [call_id in ids for call_id in calls] == [True, True, False, False, False]
+    assert len({*calls}) == len(ids)
+    # botocore does not check patterns.
+    assert all(re.fullmatch("[a-zA-Z0-9_.:-]{1,64}", call_id) for call_id in calls)
+
+
 def names_of(*names: str | None) -> list[str]:
     files = tuple(FilePart(data="QUJD", media_type="application/pdf", filename=name) for name in names)
     blocks = body_of(ModelInput("", (UserMessage(content=files),)))["messages"][0]["content"]
@@ -247,51 +272,6 @@ def test_a_schema_travels_as_text() -> None:
         },
         "effort": "low",
     }
-
-
-def marked(body: dict[str, Any]) -> list[tuple[int, int]]:
-    return [
-        (at, index)
-        for at, message in enumerate(body["messages"])
-        for index, block in enumerate(message["content"])
-        if "cachePoint" in block
-    ]
-
-
-def test_marks_stand_at_the_ends_of_the_stable_prefix() -> None:
-    passing = UserMessage(content="It is noon.", origin=Origin.CONTRIBUTED)
-    more = (*HISTORY, passing, UserMessage(content="And later?"))
-    body = body_of(ModelInput("Be brief.", more, (ToolSpec(name="a"), TOOL)), cache="1h")
-    mark = {"cachePoint": {"type": "default", "ttl": "1h"}}
-    assert body["system"] == [{"text": "Be brief."}, mark]
-    assert [entry.get("cachePoint") for entry in body["toolConfig"]["tools"]] == [None, None, mark["cachePoint"]]
-    assert marked(body) == [(2, 3)]
-    assert [block.get("text") for block in body["messages"][2]["content"]][2:] == [
-        "And now?",
-        None,
-        "It is noon.",
-        "And later?",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("parts", "place"),
-    [
-        ((TextPart(text="x"), THOUGHT), [(0, 1)]),
-        ((TextPart(text="x"), FilePart(data="QUJD", media_type="text/csv")), [(0, 1)]),
-        ((TextPart(text="x"), PLAN), [(0, 2)]),
-        ((THOUGHT,), []),
-    ],
-)
-def test_a_mark_stands_where_the_api_takes_one(parts: tuple[Any, ...], place: list[tuple[int, int]]) -> None:
-    assert marked(body_of(ModelInput("", (AssistantMessage(content=parts),)), cache="5m")) == place
-
-
-def test_a_mark_of_ones_own_is_the_only_one_in_its_message_and_never_stands_alone() -> None:
-    own = TextPart(text="", extra={PROTOCOL: {"cachePoint": {"type": "default"}}})
-    said = UserMessage(content=(TextPart(text="x"), own, TextPart(text="y")))
-    assert marked(body_of(ModelInput("", (said,)), cache="1h")) == [(0, 1)]
-    assert body_of(ModelInput("", (UserMessage(content=(own,)),)))["messages"] == []
 
 
 def test_known_fragments_make_the_same_body_marked_or_not() -> None:

@@ -127,6 +127,16 @@ class TestBedrockConverse(CodecConformance):
         "choice-without-tools": ModelInput("", (), settings=ModelSettings(tool_choice="auto")),
         "choice-none": asked(tool_choice="none"),
         "blank-system": ModelInput(" \n", ()),
+        "closing-thinking": ModelInput(
+            "", (AssistantMessage(content=(TextPart(text="x"), ThinkingPart(text="t", provider=PROTOCOL))),)
+        ),
+        "call-ids": ModelInput(
+            "",
+            (
+                AssistantMessage(content=(ToolCall(id="call/1", name="f"),)),
+                ToolMessage(call_id="call/1", content="x"),
+            ),
+        ),
         "foreign-thinking": ModelInput(
             "", (AssistantMessage(content=(ThinkingPart(text="t", provider="openai-chat"), TextPart(text="x"))),)
         ),

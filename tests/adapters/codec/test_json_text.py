@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copyfit_adapters.codec.json_text import MALFORMED, ExactJson, as_arguments, as_object, dumps, loads
+from copyfit_adapters.codec.json_text import (
+    MALFORMED,
+    ExactJson,
+    as_arguments,
+    as_object,
+    as_object_text,
+    dumps,
+    loads,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -43,6 +51,23 @@ def test_what_no_float_can_hold_and_what_is_no_json_is_refused(text: str) -> Non
 def test_arguments_of_any_text_are_an_object(arguments: str, value: dict[str, Any]) -> None:
     assert as_object(arguments) == value
     assert as_object(as_arguments(value) or "") == value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ('{ "n": 1.0, "n": 2 }', '{ "n": 1.0, "n": 2 }'),
+        ("", "{}"),
+        ("[1]", '{"malformed_arguments":"[1]"}'),
+        ('{"cut": "of', '{"malformed_arguments":"{\\"cut\\": \\"of"}'),
+    ],
+    ids=repr,
+)
+def test_arguments_that_are_no_object_travel_as_a_field_of_one_and_others_as_they_are(
+    arguments: str, text: str
+) -> None:
+    assert as_object_text(arguments) == text
+    assert as_object_text(text) == text
 
 
 def test_a_text_that_a_stream_spelled_is_kept_as_it_was_spelled() -> None:

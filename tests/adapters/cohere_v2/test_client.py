@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from copyfit.shapes.budgets import ModelLimits
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit_adapters.cohere_v2.client import CohereChatClient
@@ -33,7 +34,7 @@ class TestCohereChatClient(ClientConformance):
     overflow_frame = b"data: " + OVERFLOW + b"\n\n"
     provider = "cohere"
     complete_url = stream_url = "https://api.cohere.com/v2/chat"
-    elsewhere_path = "/chat"
+    elsewhere_path = "/v2/chat"
     key_header, key_value = "authorization", f"Bearer {KEY}"
     variable = "CO_API_KEY"
     shown = "CohereChatClient('m1', provider='cohere', host='api.cohere.com')"
@@ -51,3 +52,14 @@ class TestCohereChatClient(ClientConformance):
         server = Server(family, lambda: family.Response(200, json=self.answer))
         await self.client_of(server, api_key=None).complete(self.hello)
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    @pytest.mark.anyio
+    async def test_the_window_is_asked_of_the_models_endpoint_of_the_older_version(self, family: Any) -> None:
+        # The protocol's schema gives the window as a number that may be a float.
+        known = {"name": "m1", "endpoints": ["chat"], "finetuned": False, "context_length": 288000.0}
+        server = Server(family, lambda: family.Response(200, json=known))
+        client = CohereChatClient("team/m1", api_key=KEY, http=server.http)
+        assert await client.fetch_limits() == ModelLimits(context_tokens=288_000)
+        (asked,) = server.requests
+        assert (asked.method, str(asked.url)) == ("GET", "https://api.cohere.com/v1/models/team%2Fm1")
+        assert asked.headers["authorization"] == f"Bearer {KEY}"

@@ -305,3 +305,22 @@ def test_a_known_message_is_not_written_again() -> None:
     known.keep(HISTORY[0], b'{"kept":1}')
     assert encode(INPUT, "m", known=IdentityMemo()).body == first
     assert b'{"kept":1}' in encode(INPUT, "m", known=known).body
+
+
+def test_what_says_nothing_is_no_message_of_the_assistant() -> None:
+    call = ToolCall(id="c", name="f", arguments="{}")
+    said = (
+        AssistantMessage(content=""),
+        AssistantMessage(content=()),
+        AssistantMessage(content=(TextPart(text=""),)),
+        AssistantMessage(content=(ThinkingPart(text="hm", provider="anthropic-messages"), TextPart(text=""))),
+    )
+    told = (
+        AssistantMessage(content=(call,)),
+        AssistantMessage(content=(ThinkingPart(text="hm", provider=PROTOCOL),)),
+        AssistantMessage(content="", extra={PROTOCOL: {"citations": [1]}}),
+        ToolMessage(call_id="c", content=""),
+    )
+    asked = UserMessage(content="go on")
+    sent = json.loads(encode(ModelInput("", (asked, *said, *told, *said[:1], asked)), "m").body)["messages"]
+    assert [message["role"] for message in sent] == ["user", *["assistant"] * 3, "tool", "user"]

@@ -124,6 +124,7 @@ class TestCohereV2(CodecConformance):
         "free-choice": under(tool_choice="auto"),
         "strict-tools": ModelInput("", (), (ToolSpec(name="f", strict=True), ToolSpec(name="g", strict=False))),
         "foreign-thinking": said(ThinkingPart(text="t", provider="openai-chat"), TextPart(text="x")),
+        "empty-messages": of(UserMessage(content="x"), AssistantMessage(content="")),
         "thinking-seal": said(ThinkingPart(text="t", provider=PROTOCOL, signature="s")),
         "tool-plans": said(TextPart(text="a", extra=PLAN), TextPart(text="b", extra=PLAN)),
         "part-order": said(ToolCall(id="c", name="f"), TextPart(text="I look.", extra=PLAN)),

@@ -72,11 +72,13 @@ def test_a_call_without_an_id_gets_one_from_the_response_and_its_number() -> Non
     ]
 
 
-def test_arguments_that_came_in_pieces_make_no_call_but_are_kept() -> None:
-    part = {"functionCall": {"id": "c", "name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}]}}
-    output = answer(part)
-    assert output.message.tool_calls == ()
-    assert output.message.parts[0].extra == {PROTOCOL: {"part": part}}  # type: ignore[union-attr]
+def test_calls_of_answers_that_have_no_id_are_told_apart_and_the_same_when_they_are_replayed() -> None:
+    def call_id(tokens: int) -> str:
+        reply = {"candidates": [{"content": {"parts": [CALL]}}], "usageMetadata": {"promptTokenCount": tokens}}
+        return decode(200, json.dumps(reply).encode()).message.tool_calls[0].id
+
+    assert call_id(8) == call_id(8)
+    assert len({call_id(8), call_id(9), call_id(10)}) == 3
 
 
 CALL = {"functionCall": {"name": "f", "args": {}}}

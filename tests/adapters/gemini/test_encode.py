@@ -1,5 +1,6 @@
 """The bytes of a request: Google's own types accept them, and every rule of the format holds."""
 
+import base64
 import json
 from functools import cache
 from typing import Any
@@ -255,6 +256,22 @@ def test_vertex_gets_no_ids_and_its_results_in_the_order_of_the_calls() -> None:
     assert [part["functionResponse"] for part in answered["parts"]] == [
         {"name": "weather", "response": {"output": text}} for text in ("one", "two")
     ]
+
+
+@pytest.mark.parametrize("dialect", [DEVELOPER, VERTEX])
+def test_calls_that_another_model_made_are_signed_as_google_documents(dialect: Dialect) -> None:
+    unsigned = ToolCall(id="call_1", name="weather")
+    messages = (
+        AssistantMessage(content=(TextPart(text="Let me look."), unsigned, SECOND)),
+        ToolMessage(call_id="call_1", name="weather", content="one"),
+        AssistantMessage(content=(CALL, SECOND)),
+        UserMessage(content="go on"),
+        AssistantMessage(content=(unsigned, CALL)),
+    )
+    contents = body(ModelInput("", messages), dialect)["contents"]
+    skip = base64.b64encode(b"skip_thought_signature_validator").decode()
+    signatures = [[part.get("thoughtSignature") for part in content["parts"]] for content in contents]
+    assert signatures == [[None, skip, None], [None], ["c2lnbmVk", None], [None], [skip, "c2lnbmVk"]]
 
 
 def test_signatures_go_back_on_the_part_that_they_came_on() -> None:

@@ -144,10 +144,9 @@ def test_a_field_under_both_of_its_names_loses_neither() -> None:
 
 
 def test_calls_without_an_id_go_out_again_without_one() -> None:
-    contents = [
-        {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
-        user({"functionResponse": {"name": "f", "response": {"output": "x"}}}),
-    ]
+    call = {"functionCall": {"name": "f", "args": {"a": 1}}, "thoughtSignature": "QQ=="}
+    result = {"functionResponse": {"name": "f", "response": {"output": "x"}}}
+    contents = [{"role": "model", "parts": [call]}, user(result)]
     assert again(read(*contents))["contents"] == contents
 
 

@@ -92,6 +92,7 @@ NEEDS: dict[str, ModelInput] = {
     "arguments-text": ModelInput(
         "", (AssistantMessage(content=(ToolCall(id="c", name="f", arguments='{"a": 1}'),)),)
     ),
+    "unsigned-calls": ModelInput("", (AssistantMessage(content=(CALL,)),)),
     "image-detail": said(ImagePart(url="https://a/b.png", media_type="image/png", detail="low")),
     "file-names": said(FilePart(url="https://a/b.pdf", filename="b.pdf")),
     "file-references": said(FilePart(file_id="data:text/plain;base64,QUJD")),

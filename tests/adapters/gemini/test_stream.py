@@ -108,6 +108,25 @@ def test_plain_texts_join_and_a_signature_stays_on_its_own_part(
     assert [(part.text, bool(part.extra)) for part in parts if isinstance(part, TextPart)] == expected
 
 
+def test_a_call_of_an_answer_without_an_id_is_told_under_the_id_that_it_keeps() -> None:
+    calls = [{"functionCall": {"name": "f"}}, {"functionCall": {"name": "f"}}]
+    whole = chunk(*calls, finishReason="STOP")
+    *deltas, last = events(frames(chunk(calls[0]), chunk(calls[0]), whole))
+    assert isinstance(last, Finished)
+    told = [delta.id for delta in deltas if isinstance(delta, ToolCallDelta)]
+    assert told == [call.id for call in last.output.message.tool_calls]
+    assert len(set(told)) == 4
+    assert output(whole) == decode(200, json.dumps(whole).encode())
+
+
+def test_a_safety_block_in_mid_stream_keeps_what_was_said_and_says_why() -> None:
+    blocked = {"candidates": [{"finishReason": "SAFETY", "index": 0, "safetyRatings": [{"blocked": True}]}]}
+    found = output(chunk({"text": "a"}), chunk({"functionCall": {"name": "f"}}), blocked)
+    assert (found.finish_reason, found.raw_finish_reason) == (FinishReason.CONTENT_FILTER, "SAFETY")
+    assert (found.message.text, len(found.message.tool_calls)) == ("a", 1)
+    assert found.extra["candidate"] == {"safetyRatings": [{"blocked": True}]}
+
+
 def test_a_part_without_text_is_no_delta() -> None:
     (last,) = events(frames(chunk({"text": ""}, {"text": "", "thought": True}, SIGNED), END))
     assert isinstance(last, Finished)

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import threading
 from typing import Any
 
 import anyio
@@ -380,3 +381,14 @@ def test_limits_come_out_of_litellms_table_unless_given() -> None:
 def test_an_address_that_is_none_is_refused(base_url: str) -> None:
     with pytest.raises(SettingsError, match="base_url"):
         LiteLLMClient(OPENAI, api_key=KEY, base_url=base_url)
+
+
+async def test_a_request_that_is_given_up_does_not_wait_for_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported = threading.Event()
+    monkeypatch.setattr("copyfit_adapters.litellm.client.load", lambda: imported.wait(30))
+    try:
+        with anyio.fail_after(10), anyio.move_on_after(0.05) as given_up:
+            await LiteLLMClient(OPENAI, api_key=KEY).complete(HELLO)
+        assert given_up.cancelled_caught
+    finally:
+        imported.set()

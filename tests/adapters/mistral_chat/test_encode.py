@@ -22,7 +22,7 @@ from copyfit.shapes.messages import (
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.errors import UnencodableInput
-from copyfit_adapters.mistral_chat.dialect import PROTOCOL, sendable_id
+from copyfit_adapters.mistral_chat.dialect import BRIDGE, PROTOCOL, sendable_id
 from copyfit_adapters.mistral_chat.encode import encode, encode_message
 
 CALL = ToolCall(id="Jc4AR31Hp", name="weather", arguments='{"days": 1.0}')
@@ -253,6 +253,32 @@ def test_the_order_of_the_history_is_not_changed_to_please_the_api() -> None:
     result, user = ToolMessage(call_id="Jc4AR31Hp", content="x"), UserMessage(content="stop")
     sent = body(ModelInput("", (result, user, user)))["messages"]
     assert [message["role"] for message in sent] == ["tool", "user", "user"]
+
+
+def test_a_bridge_leads_from_results_to_a_user_where_it_is_asked_for() -> None:
+    result, user = ToolMessage(call_id="Jc4AR31Hp", content="x"), UserMessage(content="stop")
+    silent, spoken = AssistantMessage(content=()), AssistantMessage(content="y")
+    history = (user, result, result, user, user, result, silent, user, result, spoken, user)
+    known: IdentityMemo[bytes] = IdentityMemo()
+    requests = [
+        encode(ModelInput("", history), "m", bridge_results=bridge_results, known=known).body
+        for bridge_results in (True, False, True)
+    ]
+    bridged, plain, again = (json.loads(request)["messages"] for request in requests)
+    assert again == bridged
+    assert [message["role"] for message in bridged] == [
+        *("user", "tool", "tool", "assistant", "user", "user", "tool", "assistant", "user"),
+        *("tool", "assistant", "user"),
+    ]
+    assert [message for message in bridged if message["content"] != BRIDGE] == plain
+
+
+@pytest.mark.parametrize(
+    "content", ["", (), (ThinkingPart(text="t", provider="anthropic-messages"),)], ids=["empty", "none", "foreign"]
+)
+def test_an_assistant_who_says_nothing_is_left_out(content: Any) -> None:
+    said = (UserMessage(content="a"), AssistantMessage(content=content), UserMessage(content="b"))
+    assert [message["content"] for message in body(ModelInput("", said))["messages"]] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ class TestMistralChat(CodecConformance):
         losses=LOSSES,
         decode=decode,
         open_stream=MistralStream,
+        marking=lambda model_input: encode(model_input, "m", bridge_results=True).body,
     )
     strategies = STRATEGIES
     needs = {
@@ -118,6 +119,8 @@ class TestMistralChat(CodecConformance):
         "tool-error-flag": of(ToolMessage(call_id="Jc4AR31Hp", content="x", is_error=True)),
         "names": of(UserMessage(content="x", name="ann")),
         "foreign-thinking": of(AssistantMessage(content=(ThinkingPart(text="t", provider="x-other"),))),
+        "silence": of(AssistantMessage(content=())),
+        "bridges": ModelInput("", (ToolMessage(call_id="Jc4AR31Hp", content="x"), UserMessage(content="y"))),
         "call-ids": ModelInput(
             "",
             (
@@ -125,6 +128,7 @@ class TestMistralChat(CodecConformance):
                 ToolMessage(call_id="call_1", content="x"),
             ),
         ),
+        "arguments-text": of(AssistantMessage(content=(ToolCall(id="Jc4AR31Hp", name="f", arguments='{"a'),))),
         "part-order": of(AssistantMessage(content=(ToolCall(id="Jc4AR31Hp", name="f"), TextPart(text="after")))),
         "file-name": of(UserMessage(content=(FilePart(file_id="f1", filename="a.pdf"),))),
         "media-type": of(UserMessage(content=(ImagePart(url="https://a/b.png", media_type="image/png"),))),

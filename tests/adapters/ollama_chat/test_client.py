@@ -107,6 +107,13 @@ class TestOllamaChatClient(ClientConformance):
         assert str(server.requests[0].url) == url
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
+    @pytest.mark.anyio
+    @pytest.mark.parametrize("base_url", ["http://localhost:11434/api", "http://[::1]:11434/api/"])
+    async def test_this_machine_by_another_name_needs_no_key(self, family: Any, base_url: str) -> None:
+        server = Server(family, lambda: family.Response(200, json=self.answer))
+        await self.client_of(server, api_key=None, base_url=base_url).complete(self.hello)
+        assert "authorization" not in server.requests[0].headers
+
     @pytest.mark.parametrize("named", ["ftp://h", "http://", "h:port", "http://h?a=1", "http://[::1"])
     def test_a_host_that_is_none_is_refused(self, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
         monkeypatch.setenv("OLLAMA_HOST", named)
@@ -139,3 +146,50 @@ class TestOllamaChatClient(ClientConformance):
         assert str(server.requests[0].url) == "http://127.0.0.1:11434/api/ps"
         server = Server(family, lambda: family.Response(200, json={"models": []}))
         assert await self.client_of(server).fetch_limits() is None
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize(
+        ("told", "is_cut"),
+        [
+            ({"prompt_eval_count": 4096, "eval_count": 9, "done_reason": "stop"}, True),
+            ({"prompt_eval_count": 4095, "eval_count": 1, "done_reason": "length"}, True),
+            ({"prompt_eval_count": 4095, "eval_count": 9, "done_reason": "stop"}, False),
+            ({"prompt_eval_count": 2048, "eval_count": 2048, "done_reason": "length"}, False),
+            ({"done_reason": "stop"}, False),
+        ],
+        ids=str,
+    )
+    async def test_an_input_that_fills_the_window_was_cut_in_silence(
+        self, family: Any, told: dict[str, Any], is_cut: bool
+    ) -> None:
+        server = Server(family, lambda: family.Response(200, json=self.answer | told))
+
+        async def streamed(**options: Any) -> Any:
+            return [event async for event in self.client_of(server, **options).stream(self.hello)]
+
+        windows = ({"num_ctx": 4096}, {"limits": ModelLimits(context_tokens=4096)})
+        for options in windows:
+            for ask in (self.client_of(server, **options).complete(self.hello), streamed(**options)):
+                if not is_cut:
+                    await ask
+                    continue
+                with pytest.raises(ContextOverflow, match="ollama cut the input to its window of 4096") as caught:
+                    await ask
+                assert (caught.value.limit_tokens, caught.value.requested_tokens) == (4096, None)
+
+    @pytest.mark.anyio
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"num_ctx": 4096, "may_cut": True},
+            {"num_ctx": 8192, "limits": ModelLimits(context_tokens=4096)},
+            {},
+        ],
+        ids=str,
+    )
+    async def test_an_answer_stands_where_the_window_is_larger_or_unknown_or_the_server_may_cut(
+        self, family: Any, options: dict[str, Any]
+    ) -> None:
+        full = self.answer | {"prompt_eval_count": 4096, "eval_count": 9}
+        server = Server(family, lambda: family.Response(200, json=full))
+        assert (await self.client_of(server, **options).complete(self.hello)).usage.input_tokens == 4096

@@ -22,7 +22,7 @@ from copyfit.shapes.model_input import ModelInput
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
 from copyfit_adapters.openai_chat.decode import decode
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
-from copyfit_adapters.openai_chat.encode import encode
+from copyfit_adapters.openai_chat.encode import encode, encode_message
 from copyfit_adapters.overflow.refusal import Asked
 
 SHARED = Path(__file__).parents[3].parent / "shared"
@@ -269,6 +269,32 @@ def test_calls_without_ids_in_answers_without_ids_are_told_apart_and_replay_alik
         return decode(200, json.dumps(reply).encode()).message.tool_calls[0].id
 
     assert call_of(1) == call_of(1) != call_of(2)
+
+
+@pytest.mark.parametrize("blank", ["", "\n\n"])
+def test_blank_reasoning_is_no_thinking_and_goes_back_as_it_came(blank: str) -> None:
+    said = {"role": "assistant", "content": "Yes.", "reasoning_content": blank}
+    reply = {"choices": [{"message": said, "finish_reason": "stop"}]}
+    message = decode(200, json.dumps(reply).encode()).message
+    assert message.content == "Yes."
+    assert json.loads(encode_message(message)) == said
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        ({"code": 502, "message": "the provider went away"}, Unavailable),
+        ({"code": 429, "message": "slow down"}, RateLimited),
+        ({"code": 400, "message": "This model's maximum context length is 4096 tokens."}, ContextOverflow),
+    ],
+    ids=lambda each: str(each),
+)
+def test_an_error_in_the_choice_is_an_error_though_some_of_the_answer_came(
+    failure: dict[str, Any], error: type[ProviderError]
+) -> None:
+    choice = {"message": {"content": "Hal"}, "finish_reason": "error", "error": failure}
+    with pytest.raises(error, match=failure["message"]):
+        decode(200, json.dumps({"choices": [choice]}).encode())
 
 
 def test_calls_are_why_an_answer_ended_though_its_server_says_stop() -> None:

@@ -24,7 +24,7 @@ from copyfit.shapes.messages import (
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.errors import UnencodableInput
-from copyfit_adapters.openai_chat.dialect import COMPATIBLE, PROTOCOL, Dialect
+from copyfit_adapters.openai_chat.dialect import COMPATIBLE, OPENAI, PROTOCOL, THINKING_FIELDS, Dialect
 from copyfit_adapters.openai_chat.encode import encode, encode_message
 
 CALL = ToolCall(id="call_1", name="weather", arguments='{"days": 1.0}')
@@ -170,7 +170,9 @@ def test_the_dialect_chooses_the_role_of_the_system_text_and_whether_usage_is_as
         ((TextPart(text="said"), CALL), "said"),
         ((TextPart(text="a"), CALL, TextPart(text="b")), [{"type": "text", "text": t} for t in "ab"]),
         ((ThinkingPart(text="t", provider=PROTOCOL), TextPart(text="said")), "said"),
-        ((ThinkingPart(text="t", provider="anthropic-messages"),), None),
+        ((ThinkingPart(text="t", provider="anthropic-messages"),), ""),
+        ((ThinkingPart(text="cut off", provider=PROTOCOL),), ""),
+        ((), ""),
     ],
     ids=str,
 )
@@ -194,7 +196,76 @@ def test_the_arguments_of_a_call_keep_their_exact_text() -> None:
 )
 def test_own_reasoning_goes_back_in_the_field_it_came_in(opaque: dict[str, Any], field: str) -> None:
     message = AssistantMessage(content=(ThinkingPart(text="why", provider=PROTOCOL, opaque=opaque),))
-    assert wire(message) == {"role": "assistant", "content": None, field: "why"}
+    assert wire(message) == {"role": "assistant", "content": "", field: "why"}
+
+
+@pytest.mark.parametrize("message", [UserMessage(content=()), ToolMessage(call_id="c", content=())], ids=repr)
+def test_a_content_without_parts_is_an_empty_text(message: Message) -> None:
+    assert wire(message)["content"] == ""
+
+
+def test_what_results_show_follows_their_row_where_a_result_holds_text_alone() -> None:
+    image, file = ImagePart(url="https://a/b.png"), FilePart(file_id="f1")
+    history: tuple[Message, ...] = (
+        AssistantMessage(content=(CALL, CALL.model_copy(update={"id": "call_2"}))),
+        ToolMessage(call_id="call_1", content=(TextPart(text="seen"), image)),
+        ToolMessage(call_id="call_2", content=(file, image)),
+        AssistantMessage(content="A plot."),
+    )
+    known: IdentityMemo[bytes] = IdentityMemo()
+    requests = [encode(ModelInput("", history), "m", dialect=OPENAI, known=known).body for _ in "ab"]
+    assert requests[0] == requests[1]
+    request = json.loads(requests[0])
+    assert [error.message for error in official().iter_errors(request)] == []
+    _, first, second, shown, last = request["messages"]
+    assert first["content"] == [{"type": "text", "text": "seen"}]
+    assert (second["content"], last["content"]) == ("", "A plot.")
+    assert shown == {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "The result of the call call_1 shows:"},
+            {"type": "image_url", "image_url": {"url": "https://a/b.png"}},
+            {"type": "text", "text": "The result of the call call_2 shows:"},
+            {"type": "file", "file": {"file_id": "f1"}},
+            {"type": "image_url", "image_url": {"url": "https://a/b.png"}},
+        ],
+    }
+    kept = body(ModelInput("", history), dialect=COMPATIBLE)
+    assert [message["role"] for message in kept["messages"]] == ["assistant", "tool", "tool", "assistant"]
+    assert not official().is_valid(kept)
+
+
+@pytest.mark.parametrize("came", [{}, {"field": "reasoning"}], ids=str)
+@pytest.mark.parametrize("known", THINKING_FIELDS)
+def test_reasoning_goes_back_once_and_under_the_name_that_the_server_knows(came: Any, known: Any) -> None:
+    dialect = Dialect(reasoning_field=known)
+    message = AssistantMessage(content=(ThinkingPart(text="why", provider=PROTOCOL, opaque=came), CALL))
+    copy = {"reasoning_content": " "} if came else {"reasoning": "why"}
+    for each in (message, message.model_copy(update={"extra": {PROTOCOL: copy}})):
+        sent = json.loads(encode_message(each, dialect=dialect))
+        assert {name: sent[name] for name in THINKING_FIELDS if name in sent} == {known: "why"}
+        assert sent["tool_calls"] == wire(message)["tool_calls"]
+
+
+@pytest.mark.parametrize("filler", ["", " "])
+@pytest.mark.parametrize(
+    "message",
+    [
+        AssistantMessage(content="said"),
+        AssistantMessage(content=(ThinkingPart(text="t", provider="anthropic-messages"), CALL)),
+        AssistantMessage(content="said", extra={PROTOCOL: {"reasoning_content": "\n"}}),
+    ],
+    ids=repr,
+)
+def test_a_server_that_demands_reasoning_gets_the_filler_where_there_is_none(
+    message: Message, filler: str
+) -> None:
+    dialect = Dialect(reasoning_field="reasoning_content", reasoning_filler=filler)
+    sent = json.loads(encode_message(message, dialect=dialect))
+    assert sent["reasoning_content"] == filler
+    thinking = AssistantMessage(content=(ThinkingPart(text="why", provider=PROTOCOL),))
+    assert json.loads(encode_message(thinking, dialect=dialect))["reasoning_content"] == "why"
+    assert "reasoning_content" not in json.loads(encode_message(UserMessage(content="x"), dialect=dialect))
 
 
 def test_extra_fields_are_written_back_where_they_were_read() -> None:

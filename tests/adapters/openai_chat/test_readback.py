@@ -21,7 +21,7 @@ from copyfit.shapes.messages import (
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.errors import UnencodableInput, UnreadableRequest
-from copyfit_adapters.openai_chat.dialect import PROTOCOL
+from copyfit_adapters.openai_chat.dialect import PROTOCOL, Dialect
 from copyfit_adapters.openai_chat.encode import encode
 from copyfit_adapters.openai_chat.readback import readback
 
@@ -145,7 +145,7 @@ def test_a_message_echoed_by_a_proxy_keeps_its_unknown_fields() -> None:
                 ),
                 extra=own(refusal=None, annotations=[], provider_specific_fields={"a": 1}),
             ),
-            ToolMessage(call_id="c", name="f", content=(), extra=own(x=1)),
+            ToolMessage(call_id="c", name="f", content="", extra=own(x=1)),
         ),
     )
 
@@ -277,7 +277,7 @@ def test_whatever_can_be_read_goes_out_and_comes_back_unchanged(
         model_input = read(*messages, **fields)
     except UnreadableRequest:
         return
-    again = readback(encode(model_input, "m").body)
+    again = readback(encode(model_input, "m", dialect=Dialect()).body)
     expected = tuple(
         message.model_copy(update={"name": None}) if isinstance(message, ToolMessage) else message
         for message in model_input.messages

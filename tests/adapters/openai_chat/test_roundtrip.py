@@ -67,11 +67,15 @@ STRATEGIES = InputStrategies(
     tool_extra=nested("function"),
     settings_extra=PLAIN,
 )
+DEMANDING = Dialect(reasoning_field="reasoning_content", reasoning_filler=" ", tool_media=False)
 DIALECTS = st.builds(
     Dialect,
     max_tokens_field=st.sampled_from(["max_completion_tokens", "max_tokens"]),
     include_usage=st.booleans(),
     system_role=st.sampled_from(["system", "developer"]),
+    reasoning_field=st.sampled_from([None, "reasoning_content", "reasoning"]),
+    reasoning_filler=st.sampled_from([None, "", " "]),
+    tool_media=st.booleans(),
 )
 ANSWER = {"id": "r", "choices": [{"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}]}
 STREAM = [
@@ -88,11 +92,12 @@ def of(message: Message) -> ModelInput:
 
 class TestOpenAIChat(CodecConformance):
     codec = Codec(
-        encode=lambda model_input: encode(model_input, "m").body,
+        encode=lambda model_input: encode(model_input, "m", dialect=Dialect()).body,
         readback=readback,
         losses=LOSSES,
         decode=decode,
         open_stream=ChatStream,
+        marking=lambda model_input: encode(model_input, "m", dialect=DEMANDING).body,
     )
     strategies = STRATEGIES
     needs = {
@@ -106,6 +111,11 @@ class TestOpenAIChat(CodecConformance):
                 content=(ThinkingPart(text="t", provider=PROTOCOL), ThinkingPart(text="u", provider=PROTOCOL))
             )
         ),
+        "blank-thinking": of(AssistantMessage(content=(ThinkingPart(text="\n", provider=PROTOCOL),))),
+        "reasoning-copies": of(AssistantMessage(content="x", extra={PROTOCOL: {"reasoning": ""}})),
+        "tool-media": of(ToolMessage(call_id="c", content=(ImagePart(url="https://a/b.png"),))),
+        "empty-content": of(ToolMessage(call_id="c", content=())),
+        "arguments-text": of(AssistantMessage(content=(ToolCall(id="Jc4AR31Hp", name="f", arguments='{"a'),))),
         "part-order": of(AssistantMessage(content=(ToolCall(id="c", name="f"), TextPart(text="after")))),
         "media-type": of(UserMessage(content=(ImagePart(url="https://a/b.png", media_type="image/png"),))),
         "data-url": of(UserMessage(content=(ImagePart(url="data:image/png;base64,QUJD"),))),

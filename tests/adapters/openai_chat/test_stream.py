@@ -23,6 +23,7 @@ from copyfit.shapes.model_output import (
 )
 from copyfit_adapters.openai_chat.decode import decode
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
+from copyfit_adapters.openai_chat.encode import encode_message
 from copyfit_adapters.openai_chat.stream import ChatStream
 
 SHARED = Path(__file__).parents[3].parent / "shared"
@@ -141,6 +142,42 @@ def test_unknown_fields_grow_by_index_and_stay_with_the_message() -> None:
     }
 
 
+def test_sealed_reasoning_goes_back_as_it_came_though_all_of_it_has_one_index() -> None:
+    thought = {"type": "reasoning.text", "format": "google-gemini-v1", "index": 0}
+    seals = [{"type": "reasoning.encrypted", "data": seal, "id": seal * 3, "index": 0} for seal in "xy"]
+    call = {"index": 0, "id": "xxx", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    data = sse(
+        chunk({"reasoning": "Let", "reasoning_details": [thought | {"text": "Let"}], "content": ""}),
+        chunk({"reasoning": " me.", "reasoning_details": [thought | {"text": " me."}], "content": ""}),
+        chunk({"reasoning": None, "reasoning_details": [seals[0]], "content": ""}),
+        chunk({"reasoning": None, "reasoning_details": [seals[1]], "content": ""}),
+        chunk({"tool_calls": [call], "content": None}, "tool_calls"),
+    )
+    sent = json.loads(encode_message(output(data).message))
+    assert sent["reasoning_details"] == [thought | {"text": "Let me."}, *seals]
+    assert sent["reasoning"] == "Let me."
+
+
+def test_a_signature_that_comes_last_belongs_to_the_reasoning_before_it() -> None:
+    part = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+    data = sse(
+        chunk({"reasoning_details": [part | {"text": "a", "signature": None}]}),
+        chunk({"reasoning_details": [part | {"text": "b"}]}),
+        chunk({"reasoning_details": [part | {"signature": "sig"}]}),
+        chunk({"content": "x"}, "stop"),
+    )
+    sent = json.loads(encode_message(output(data).message))
+    assert sent["reasoning_details"] == [part | {"text": "ab", "signature": "sig"}]
+
+
+def test_reasoning_under_the_second_name_is_told_though_the_first_is_there_and_empty() -> None:
+    *told, last = events([sse(chunk({"reasoning_content": "", "reasoning": "why"}), chunk({}, "stop"))])
+    assert told == [ThinkingDelta("why")]
+    assert isinstance(last, Finished)
+    thought = ThinkingPart(text="why", provider=PROTOCOL, opaque={"field": "reasoning"})
+    assert last.output.message.content == (thought,)
+
+
 def test_logprobs_of_all_pieces_are_kept_in_order() -> None:
     frames = [chunk({"content": text}) for text in "ab"]
     for frame, text in zip(frames, "ab", strict=True):
@@ -184,6 +221,14 @@ def test_a_stream_without_an_end_is_broken_and_says_what_arrived(data: bytes) ->
 
 
 OVERFLOW = {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}
+
+
+@pytest.mark.parametrize("word", ["error", "network_error"])
+def test_an_answer_that_broke_off_behind_the_gateway_is_broken_and_says_what_arrived(word: str) -> None:
+    with pytest.raises(StreamBroken) as caught:
+        events([sse(chunk({"content": "Hal"}), chunk({"content": ""}, word))])
+    assert caught.value.arrived == "Hal"
+    assert caught.value.retryable
 
 
 def test_an_overflow_in_mid_stream_is_raised_after_what_came_before_it() -> None:

@@ -185,6 +185,20 @@ def test_an_assistants_message_is_one_item_for_each_part_in_order() -> None:
     assert items[3] == {"type": "message", "role": "assistant", "content": "So."}
 
 
+def test_reasoning_that_was_cut_off_before_it_led_to_anything_stays_at_home() -> None:
+    thought = ThinkingPart(signature="c2VhbGVk", provider=PROTOCOL, opaque={"id": "rs_1"})
+    cut_off = AssistantMessage(content=(thought, TextPart(text="x"), thought, thought))
+    assert [item["type"] for item in items_of(cut_off)] == ["reasoning", "message"]
+    history = (UserMessage(content="a"), AssistantMessage(content=(thought,)), UserMessage(content="b"))
+    assert [item["content"] for item in body_of(ModelInput("", history))["input"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("message", [UserMessage(content=()), ToolMessage(call_id="c", content=())], ids=repr)
+def test_a_content_without_parts_is_an_empty_text(message: Message) -> None:
+    (item,) = items_of(message)
+    assert item["output" if isinstance(message, ToolMessage) else "content"] == ""
+
+
 @pytest.mark.parametrize(
     ("around", "content"),
     [({"phase": "commentary"}, "x"), ({"id": "msg_1"}, [{"type": "output_text", "text": "x"}])],

@@ -162,9 +162,9 @@ def test_several_parts_of_one_message_stay_in_one_item() -> None:
 def test_the_text_of_reasoning_is_what_its_content_or_its_summary_says(
     item: dict[str, Any], expected: ThinkingPart
 ) -> None:
-    found = read({"type": "reasoning", **item})
-    assert found.messages == (AssistantMessage(content=(expected,)),)
-    (again,) = sent_again(found)
+    found = read({"type": "reasoning", **item}, {"type": "message", "role": "assistant", "content": "So."})
+    assert found.messages == (AssistantMessage(content=(expected, TextPart(text="So."))),)
+    again, _ = sent_again(found)
     assert again == {name: value for name, value in ({"type": "reasoning"} | item).items() if value is not None}
 
 

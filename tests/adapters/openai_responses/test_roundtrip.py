@@ -123,6 +123,12 @@ class TestOpenAIResponses(CodecConformance):
         "foreign-thinking": ModelInput(
             "", (AssistantMessage(content=(ThinkingPart(text="t", provider="openai-chat"), TextPart(text="x"))),)
         ),
+        "arguments-text": ModelInput(
+            "", (AssistantMessage(content=(ToolCall(id="c", name="f", arguments='{"a'),)),)
+        ),
+        "closing-thinking": ModelInput(
+            "", (AssistantMessage(content=(TextPart(text="x"), ThinkingPart(text="t", provider=PROTOCOL))),)
+        ),
         "image-detail": ModelInput("", (UserMessage(content=(ImagePart(url="https://a/b.png"),)),)),
         "media-type": ModelInput(
             "", (UserMessage(content=(ImagePart(url="https://a/b.png", media_type="image/png"),)),)

@@ -121,6 +121,12 @@ def test_the_usage_beside_an_error_does_not_make_it_an_answer() -> None:
     assert verdict.kind is Kind.CONTEXT_OVERFLOW
 
 
+def test_a_body_that_tells_an_error_beside_its_usage_is_no_answer() -> None:
+    told = {"status_code": 1039, "status_msg": "token limit"}
+    assert answer_in({"base_resp": told, "usage": {"prompt_tokens": 9}}) is None
+    assert answer_in({"base_resp": {"status_code": 0}, "usage": {"prompt_tokens": 9}}) is not None
+
+
 @pytest.mark.parametrize("body", [None, [], "text", {}, {"usage": None}, {"choices": []}, {"choices": ["x"]}])
 def test_what_has_no_figures_is_no_answer(body: Any) -> None:
     assert answer_in(body) is None

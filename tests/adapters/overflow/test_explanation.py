@@ -15,6 +15,7 @@ def test_it_names_the_rule_the_words_and_the_numbers() -> None:
     ("error", "known", "part"),
     [
         ('{"error":{"code":"context_length_exceeded"}}', {}, "its machine word is context_length_exceeded"),
+        ('{"error":{"type":"context_exceeded"}}', {}, "its machine word is context_exceeded"),
         ("", {"status": 429}, "its status is 429"),
         ("", {"status": 400, "provider": "cerebras"}, "its provider is cerebras"),
         ("no", {"status": 400}, "No rule fits its words; its HTTP status is 400"),

@@ -9,6 +9,9 @@ from copyfit_adapters.overflow.evidence import lift
 from copyfit_adapters.overflow.judge import judge
 
 ENGLISH = """
+You don't have enough context left for this conversation
+The conversation no longer fits; its 140000 tokens are beyond what the session allows
+Unable to fit the prompt in 8192 tokens
 The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).
 Unable to submit request because the input token count is 40000 but the model supports up to 32768.
 Requested token count exceeds the model's maximum context length of 8192 tokens.

@@ -17,6 +17,10 @@ from copyfit_adapters.overflow.wording import plain
         ("Range of input length should be [1, 4096]", 4096, None),
         ("`inputs` must have less than 4096 tokens. Given: 4545", 4096, 4545),
         ("The input (400013 tokens) is longer than the model's context length (262144 tokens).", 262_144, 400_013),
+        ("Inputs cannot exceed 2048 tokens - received 6354", 2048, 6354),
+        ("Prompt token count exceeds the token limit (5910 / 4095)", 4095, 5910),
+        ("This model has an 8192-token context; your request has 9000 tokens", 8192, 9000),
+        ("输入32000超过最大8192", 8192, 32_000),
     ],
 )
 def test_both_numbers_are_read_in_tokens(message: str, limit: int | None, requested: int | None) -> None:
@@ -47,6 +51,11 @@ def test_lower_bounds_characters_and_output_are_no_size(message: str) -> None:
 )
 def test_a_message_without_a_count_of_tokens_gives_no_window(message: str) -> None:
     assert token_counts(plain(message), {})[:2] == (None, None)
+
+
+@pytest.mark.parametrize("status", ["status code: 400", "Error code: 400", "HTTP status 400"])
+def test_the_status_that_an_exception_names_is_no_count(status: str) -> None:
+    assert token_counts(plain(f"the request exceeds the context window ({status})"), {})[:2] == (None, None)
 
 
 def test_named_numbers_win_over_the_text() -> None:

@@ -1,6 +1,8 @@
 """`copyfit overflow` as a user meets it: one error in words, many as JSON lines."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,15 +74,57 @@ def test_blank_lines_are_skipped_and_a_file_is_read(tmp_path: Path) -> None:
     assert [json.loads(line)["is_context_overflow"] for line in result.stdout.splitlines()] == [False, True]
 
 
-@pytest.mark.parametrize("line", ["{bad", "[]", '{"http_status": "many"}', '{"body": 3}'])
+@pytest.mark.parametrize("line", ["{bad", "[]", '{"http_status": "many"}', '{"http_status": 42}', '{"body": 3}'])
 def test_a_line_that_cannot_be_read_is_misuse_and_named(line: str) -> None:
     result = overflow("--jsonl", "-", stdin='{"text": "no"}\n' + line)
     assert result.exit_code == 2
     assert "line 2" in result.output
 
 
-def test_a_missing_file_is_a_lack_of_the_environment(tmp_path: Path) -> None:
-    assert overflow("--jsonl", str(tmp_path / "none.jsonl")).exit_code == 3
+@pytest.mark.parametrize("options", [(), ("--jsonl",)])
+def test_a_missing_file_and_a_directory_are_a_lack_of_the_environment(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    missing, directory = overflow(*options, str(tmp_path / "none.json")), overflow(*options, str(tmp_path))
+    assert (missing.exit_code, directory.exit_code) == (3, 3)
+    assert "No such file" in missing.output
+    assert "Is a directory" in directory.output
+
+
+def test_bytes_that_are_no_text_are_misuse_in_a_line_and_replaced_in_an_error(tmp_path: Path) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00 " + SENTENCE.encode())
+    assert "8" in overflow(str(tmp_path / "binary")).stdout
+    as_lines = overflow("--jsonl", str(tmp_path / "binary"))
+    assert as_lines.exit_code == 2
+    assert "line 1" in as_lines.output
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "marked.jsonl").write_text(json.dumps({"text": SENTENCE}), "utf-8-sig")
+    assert json.loads(overflow("--jsonl", str(tmp_path / "marked.jsonl")).stdout)["limit_tokens"] == 8
+
+
+def test_a_reader_that_leaves_ends_the_command_well(tmp_path: Path) -> None:
+    (tmp_path / "many.jsonl").write_text('{"text": "no"}\n' * 3000, "utf-8")
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from copyfit_harness.cli import main; main()",
+            "overflow",
+            "--jsonl",
+            "many.jsonl",
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.readline()
+        command.stdout.close()
+        said = command.stderr.read()
+    assert (command.returncode, said) == (0, b"")
 
 
 @pytest.mark.parametrize("arguments", [(), ("text", "--jsonl", "-")])
