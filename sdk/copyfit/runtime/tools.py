@@ -4,6 +4,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -62,6 +63,8 @@ class Tool:
         prefer: when to load a deferred tool from the start, and to hint at it in the prompt.
         remote_content: the results come from outside, so that what could pass for an instruction is made inert.
         wants_call: the function gets the `RunningCall` as its first argument.
+        blocking: the function waits (for a network, a disk, a lock), so it runs in a worker thread and holds
+            nobody up; a thread cannot be cancelled, so what it still does after a cancellation is done unheard.
         policy: answers some calls of a step without running them.
 
     """
@@ -74,6 +77,7 @@ class Tool:
     prefer: PreferWhen | None = None
     remote_content: bool = False
     wants_call: bool = False
+    blocking: bool = False
     policy: BatchPolicy | None = None
 
 
@@ -259,7 +263,8 @@ class ToolRegistry:
         if fault is not None:
             raise ToolFailure(fault, code="INVALID_TOOL_ARGUMENTS")
         first = (job.running,) if tool.wants_call else ()
-        said = tool.function(*first, **arguments)
+        run = partial(tool.function, *first, **arguments)
+        said = await asyncio.to_thread(_without_stop, run) if tool.blocking else run()
         answer = await said if inspect.isawaitable(said) else said
         if isinstance(answer, str):
             return ToolAnswer(answer)
@@ -321,6 +326,14 @@ def _search_tool(tools: Sequence[Tool], deferred: DeferredTools) -> Sequence[Too
     if not any(tool.deferred for tool in tools):
         return ()
     return (Tool(tool_search_spec(), deferred.search, self_bounded=True),)
+
+
+def _without_stop(run: Callable[[], Any]) -> Any:
+    """Run it; a `StopIteration`, which no future can hold, comes out as another error."""
+    try:
+        return run()
+    except StopIteration as e:
+        raise RuntimeError("the tool's function raised StopIteration") from e
 
 
 def _is_cancelled() -> bool:
