@@ -197,9 +197,9 @@ def test_any_body_gets_a_verdict(body: bytes, status: int | None) -> None:
 )
 def test_a_hostile_message_is_judged_in_bounded_time(word: str) -> None:
     message = word * (MAX_CHARS // len(word))
-    started = time.perf_counter()
+    started = time.process_time()
     judge(lift(400, message))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def corpus() -> Iterator[tuple[dict[str, Any], Verdict]]:
@@ -272,10 +272,12 @@ def test_the_time_per_error(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(5):
         times.clear()
         for entry in entries:
-            started = time.perf_counter()
+            started = time.process_time()
             judge(entry["body"], status=entry["http_status"], provider=entry["provider"])
-            times.append((time.perf_counter() - started) * 1000)
+            times.append((time.process_time() - started) * 1000)
     times.sort()
     mean, median, worst = sum(times) / len(times), times[len(times) // 2], times[-1]
     with capsys.disabled():
-        print(f"\nthe judge, lifting included: mean {mean:.3f} ms, median {median:.3f} ms, worst {worst:.3f} ms")
+        print(
+            f"\nthe judge, lifting included, CPU: mean {mean:.3f} ms, median {median:.3f} ms, worst {worst:.3f} ms"
+        )
