@@ -113,10 +113,10 @@ def home_key(home: Home, base_url: str, given: str | SecretStr | None, asked: As
 
 
 def _no_key(home: Home, asked: Asked, *, at_home: bool) -> str:
-    variables = " or ".join(home.key_variables)
-    ways = [f"set {variables}" if at_home else f"{variables} is sent to {home.name}'s own address alone"]
-    if not variables:
-        ways.clear()
+    ways = []
+    if home.key_variables:
+        variables = " or ".join(home.key_variables)
+        ways.append(f"set {variables}" if at_home else f"{variables} is sent to {home.name}'s own address alone")
     ways.append("pass api_key, or '' for a server that takes none")
     if home.otherwise:
         ways.append(home.otherwise)

@@ -20,7 +20,7 @@ from copyfit_adapters.openai_chat.client import OpenAIChatClient
 from copyfit_adapters.servers import SERVERS, Server
 from copyfit_adapters.windows import limits_of
 
-GROUP = "copyfit.adapters"
+_GROUP = "copyfit.adapters"
 """The entry-point group of adapters that other packages bring."""
 _METHODS = ("complete", "stream", "aclose")
 """What tells a client from other objects."""
@@ -75,7 +75,7 @@ def open_adapter(name: str, **options: Any) -> Adapter:
 def known_adapters() -> tuple[str, ...]:
     """Return every name that can stand before the colon, ours first, then those of other packages."""
     ours = tuple(_adapters())
-    others = sorted({entry.name for entry in entry_points(group=GROUP)} - set(ours))
+    others = sorted({entry.name for entry in entry_points(group=_GROUP)} - set(ours))
     return (*ours, *others)
 
 
@@ -102,7 +102,7 @@ def _adapters() -> Mapping[str, _Row]:
         "bedrock-converse": _Row(BedrockConverseClient),
         "mistral-chat": _Row(MistralChatClient, "mistral/"),
         "cohere-v2": _Row(CohereChatClient),
-        "ollama-chat": _Row(OllamaChatClient, None),
+        "ollama-chat": _Row(OllamaChatClient),
         "litellm": _Row(LiteLLMClient),
     }
     servers = {name: _Row(partial(_open_server, server), server.table_prefix) for name, server in SERVERS.items()}
@@ -127,8 +127,8 @@ def _with_path(address: str, form: str) -> str:
 
 
 def _plugged_in(adapter: str) -> _Row:
-    for entry in entry_points(group=GROUP, name=adapter):
-        return _Row(partial(_open_plug_in, entry), None)
+    for entry in entry_points(group=_GROUP, name=adapter):
+        return _Row(partial(_open_plug_in, entry))
     raise UnknownAdapter(adapter, known_adapters())
 
 

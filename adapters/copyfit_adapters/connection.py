@@ -15,7 +15,7 @@ from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.http import AsyncHttpClient, HttpReply, HttpSender, Timeouts
 from copyfit_adapters.overflow.refusal import Asked
 
-_DRAIN_SECONDS = 2.0
+DRAIN_SECONDS = 2.0
 """How long the end of a finished stream is waited for, so that its connection can be used again."""
 
 
@@ -36,7 +36,15 @@ class StreamDecoder(Protocol):
 
 
 class Connection:
-    """Sends requests to `base_url`, each with what `auth` gives it; `asked` says who answers, for errors."""
+    """Sends requests to `base_url`, each with what `auth` gives it; `asked` says who answers, for errors.
+
+    `http`, `max_retries` and `timeouts` are those of `HttpSender`. Beside the errors that each method names, those
+    of `auth` come through.
+
+    Raises:
+        SettingsError: `max_retries` is below 0.
+
+    """
 
     def __init__(
         self,
@@ -61,9 +69,8 @@ class Connection:
 
         """
         url = self._url + request.path
-        return await self._sender.post(
-            url, await self._headers(url, request.body, "application/json", headers), request.body
-        )
+        whole = await self._headers(url, request.body, "application/json", headers)
+        return await self._sender.post(url, whole, request.body)
 
     async def get(self, path: str, headers: Mapping[str, str]) -> HttpReply:
         """Get what is at `path` below the address, with the protocol's `headers`.
@@ -73,17 +80,16 @@ class Connection:
 
         """
         url = self._url + path
-        own = await self._headers(url, b"", "application/json", headers)
-        return await self._sender.get(url, own)
+        whole = await self._headers(url, b"", "application/json", headers)
+        return await self._sender.get(url, whole)
 
     async def events(
         self, request: WireRequest, headers: Mapping[str, str], decoder: StreamDecoder
     ) -> AsyncGenerator[StreamEvent, None]:
         """Send `request` and yield what `decoder` reads in the answer, `Finished` last.
 
-        The `headers` say what kind of stream is accepted.
-
-        Leaving the iteration early closes the response.
+        An ``accept`` in `headers` asks for another kind of stream than server-sent events. Leaving the iteration
+        early closes the response.
 
         Raises:
             ContextOverflow: the input is too long; also in mid-stream.
@@ -161,6 +167,6 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
     """Read what follows the end of the answer: nothing, but a server closes its side only after it."""
     import anyio
 
-    with suppress(ProviderError), anyio.move_on_after(_DRAIN_SECONDS):
+    with suppress(ProviderError), anyio.move_on_after(DRAIN_SECONDS):
         async for _ in pieces:
             pass

@@ -3,9 +3,9 @@
 CopyfitError
     UnreadableRequest           a request body that is not what its protocol says
     OversizedEvent              a stream that never ends its line or event
+    BrokenFrame                 a binary event stream whose frame is damaged or cut off
     UnknownAdapter              a name under which there is no adapter
     AdapterNotLoaded            another package brings the adapter, and it cannot be imported or makes no client
-    BrokenFrame                 a binary event stream whose frame is damaged or cut off
     MissingExtra                a library that an extra of copyfit brings is not installed
     ProviderError (copyfit)
         BadRequest (copyfit)

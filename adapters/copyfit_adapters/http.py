@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from copyfit.errors import ProviderError, Unavailable
+from copyfit.errors import ProviderError, SettingsError, Unavailable
 from copyfit_adapters.overflow.evidence import lift
 from copyfit_adapters.overflow.refusal import Asked, quote, refusal
 
-MAX_WAIT = 60.0
+_MAX_WAIT = 60.0
 """Seconds; a provider that asks for a longer wait is not asked again: the error carries its `retry_after`."""
-FIRST_WAIT = 0.5
+_FIRST_WAIT = 0.5
 """Seconds before the first retry when the provider asks for none; each further wait is twice as long."""
-ERROR_BYTES = 1024 * 1024
+_ERROR_BYTES = 1024 * 1024
 """Bytes of an error's body that are read; messages are far shorter."""
 
 
@@ -48,6 +48,9 @@ class Timeouts:
     read: float = 600.0
 
 
+DEFAULT_TIMEOUTS = Timeouts()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpReply:
     """A whole answer with a status below 300; header names are in lower case."""
@@ -57,14 +60,11 @@ class HttpReply:
     body: bytes = field(repr=False)
 
 
-async def pause(seconds: float) -> None:
+async def _pause(seconds: float) -> None:
     """Wait `seconds`, under asyncio and trio alike."""
     import anyio
 
     await anyio.sleep(seconds)
-
-
-DEFAULT_TIMEOUTS = Timeouts()
 
 
 class HttpSender:
@@ -75,6 +75,10 @@ class HttpSender:
     says. An error that is judged to be an overflow is never sent again, whatever its status. A client that is
     given (`http`) is never closed here, and keeps its own timeouts when `timeouts` is None. `sleep` stands in for
     the clock.
+
+    Raises:
+        SettingsError: `max_retries` is below 0.
+
     """
 
     def __init__(
@@ -84,10 +88,10 @@ class HttpSender:
         http: AsyncHttpClient | None = None,
         max_retries: int = 2,
         timeouts: Timeouts | None = DEFAULT_TIMEOUTS,
-        sleep: Callable[[float], Awaitable[None]] = pause,
+        sleep: Callable[[float], Awaitable[None]] = _pause,
     ) -> None:
         if max_retries < 0:
-            raise ValueError(f"max_retries is {max_retries}; it must be 0 or more")
+            raise SettingsError("max_retries", max_retries, "0 or more")
         self._asked = asked
         self._given = http
         self._opened: AsyncHttpClient | None = None
@@ -158,7 +162,7 @@ class HttpSender:
         attempt = 0
         while True:
             is_last = attempt == self._max_retries
-            wait = min(FIRST_WAIT * 2**attempt, MAX_WAIT)
+            wait = min(_FIRST_WAIT * 2**attempt, _MAX_WAIT)
             try:
                 response = await client.send(client.build_request(method, url, **options), stream=True)
             except family.unanswered as e:
@@ -171,7 +175,7 @@ class HttpSender:
                     return response, family
                 error = await self._refused(response, family)
                 wait = wait if error.retry_after is None else error.retry_after
-                if is_last or not error.retryable or wait > MAX_WAIT:
+                if is_last or not error.retryable or wait > _MAX_WAIT:
                     raise error
             attempt += 1
             await self._sleep(wait)
@@ -190,7 +194,7 @@ class HttpSender:
         try:
             async for piece in response.aiter_bytes():
                 body += piece
-                if len(body) >= ERROR_BYTES:
+                if len(body) >= _ERROR_BYTES:
                     break
         except family.failed:
             pass  # the status alone still says what kind of error it is

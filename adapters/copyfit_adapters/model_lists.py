@@ -3,14 +3,18 @@
 There is no common form: the window and the most output stand under different names, some of them in an object of
 the entry. A window in tokens is the first of these that is a whole number (Cohere may write it as a float):
 
-    context_window          Groq                    max_model_len           vLLM
-    context_length          OpenRouter, Together,   n_ctx (in meta)         llama.cpp
-                            Moonshot, Cohere        inputTokenLimit         Gemini
-    max_context_length      Mistral, LM Studio      max_input_tokens        Anthropic, LiteLLM's proxy
-    loaded_context_length   LM Studio, as loaded    ARCHITECTURE.context_length (in model_info)   Ollama
+    loaded_context_length         LM Studio, as loaded
+    context_window                Groq
+    max_model_len                 vLLM
+    n_ctx                         llama.cpp (in meta)
+    max_context_length            Mistral, LM Studio
+    context_length                OpenRouter, Together, Moonshot, Cohere
+    inputTokenLimit               Gemini
+    max_input_tokens              Anthropic, LiteLLM's proxy
+    ARCHITECTURE.context_length   Ollama (in model_info)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from copyfit.shapes.budgets import ModelLimits
@@ -42,6 +46,7 @@ def read_limits(reply: Any, model: str) -> ModelLimits | None:
     if window is None:
         return None
     output = _first(fields, _OUTPUTS)
+    # A cap as large as the window caps nothing.
     return ModelLimits(context_tokens=window, max_output_tokens=None if output == window else output)
 
 
@@ -64,7 +69,7 @@ def _is_named(entry: Mapping[str, Any], model: str) -> bool:
     return model.removesuffix(":latest") in bare
 
 
-def _first(fields: Mapping[str, Any], names: Any) -> int | None:
+def _first(fields: Mapping[str, Any], names: Iterable[str]) -> int | None:
     for name in names:
         value = fields.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and value >= 1 and value % 1 == 0:

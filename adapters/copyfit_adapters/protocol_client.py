@@ -31,7 +31,8 @@ class ClientOptions(TypedDict, total=False):
     comes from the usual variable; it is never sent to another address, which needs an `api_key` of its own, or
     ``""`` when the server takes none. `auth` replaces the key by another proof of who sends. `http` is an open
     httpx or httpx2 client and stays open. `limits` are the model's. `max_retries` bounds how often a request is
-    sent again (2). `provider` names the server in errors and traces.
+    sent again (2). `timeouts` say how many seconds to wait; with None, an `http` client keeps its own. `provider`
+    names the server in errors and traces.
     """
 
     base_url: str | None
@@ -47,12 +48,16 @@ class ClientOptions(TypedDict, total=False):
 class ProtocolClient(ABC):
     """Sends model inputs to one model of one server; a protocol says how they are written and answers read.
 
-    The client keeps the JSON of each message that it sent for as long as the message lives. `path` is what the
-    protocol adds to the address, for the check of `base_url`.
+    `path` is what the protocol adds to the address, for the check of `base_url`. A subclass has `_encode`,
+    `_decode` and `_decoder`, and where they differ `_models_path`, `_window` and `_headers`. For these it finds
+    `_asked`, who is asked, for errors, and `_fragments`, the JSON of each message that was sent, kept for as long
+    as the message lives.
 
     Raises:
         AuthFailed: there is no key, or one that no header can carry.
-        SettingsError: `base_url` is no http address, or one to which no path can be added.
+        SettingsError: `base_url` is no http address, or one to which no path can be added; or `max_retries` is
+            below 0.
+        TypeError: there is no such option.
 
     """
 
@@ -101,6 +106,7 @@ class ProtocolClient(ABC):
         Raises:
             ContextOverflow: the input is too long; also where the server cut it and the answer's figures show it.
             UnencodableInput: the protocol has no form for something in it; nothing was sent.
+            MissingExtra: `auth` needs a library that is not installed; nothing was sent.
             ProviderError: any other failure.
 
         """
@@ -117,6 +123,7 @@ class ProtocolClient(ABC):
             ContextOverflow: as `complete`; also in mid-stream.
             StreamBroken: the stream ended before the answer did; it holds the text that arrived.
             UnencodableInput: the protocol has no form for something in the input; nothing was sent.
+            MissingExtra: `auth` needs a library that is not installed; nothing was sent.
             ProviderError: any other failure.
 
         """

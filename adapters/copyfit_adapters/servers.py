@@ -44,9 +44,9 @@ space (theopenco/llmgateway, pull request 2093)."""
 
 
 def _hosted(
-    provider: str, name: str, url: str, key: str, table_prefix: str, dialect: Dialect = COMPATIBLE
+    provider: str, name: str, url: str, key_variable: str, table_prefix: str, dialect: Dialect = COMPATIBLE
 ) -> Server:
-    home = Home(name=name, provider=provider, url=url, key_variables=(key,))
+    home = Home(name=name, provider=provider, url=url, key_variables=(key_variable,))
     return Server(home=home, table_prefix=table_prefix, dialect=dialect)
 
 

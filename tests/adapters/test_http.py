@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from copyfit.errors import AuthFailed, BadRequest, ContextOverflow, RateLimited, Unavailable
+from copyfit.errors import AuthFailed, BadRequest, ContextOverflow, RateLimited, SettingsError, Unavailable
 from copyfit_adapters.http import HttpSender, Timeouts
 from copyfit_adapters.overflow.refusal import Asked
 
@@ -298,5 +298,5 @@ async def test_a_client_of_a_users_own_class_is_known_by_the_family_it_comes_fro
 
 
 async def test_fewer_than_no_retries_are_refused() -> None:
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(SettingsError, match="0 or more"):
         HttpSender(Asked(provider="acme"), max_retries=-1)

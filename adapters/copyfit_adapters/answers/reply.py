@@ -33,8 +33,9 @@ class Replies:
             reply = json.loads(body.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as e:
             raise self._no_answer(status, body, asked) from e
-        if not 200 <= status < 300 or not isinstance(reply, dict) or self.is_error(reply):
-            raise self._no_answer(status, body, asked)
+        is_error = isinstance(reply, dict) and self.is_error(reply)
+        if not 200 <= status < 300 or not isinstance(reply, dict) or is_error:
+            raise self._no_answer(status, body, asked, is_error=is_error)
         return reply
 
     def malformed(self, reason: str, asked: Asked, *, what: str = "answer") -> MalformedReply:
@@ -45,8 +46,8 @@ class Replies:
             model=asked.model,
         )
 
-    def _no_answer(self, status: int, body: bytes, asked: Asked) -> ProviderError:
-        evidence = lift(status, body)
+    def _no_answer(self, status: int, body: bytes, asked: Asked, *, is_error: bool = False) -> ProviderError:
+        evidence = lift(status, body, is_error=is_error)
         verdict = judge(evidence)
         says_nothing = evidence.data is None or not evidence.message
         if 200 <= status < 300 and not verdict.is_context_overflow and says_nothing:

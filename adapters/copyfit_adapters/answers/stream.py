@@ -27,6 +27,7 @@ class AnswerStream(ABC):
         self._asked = asked
         self._replies = replies
         self._framing = framing
+        # What comes before the first frame, for an answer that is no stream is read whole.
         self._head = bytearray()
         self._began = False
         self._finished = False

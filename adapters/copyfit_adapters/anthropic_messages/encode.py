@@ -195,5 +195,4 @@ def _tool_choice(settings: ModelSettings) -> dict[str, Any] | None:
             return {"type": "any"} | single
         case _ if choice.startswith("tool:"):
             return {"type": "tool", "name": choice.removeprefix("tool:")} | single
-    allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-    raise WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
+    raise WRITER.unknown_choice(choice)

@@ -4,6 +4,7 @@ from copyfit_adapters.anthropic_messages.dialect import DEFAULT_MAX_TOKENS, PROT
 from copyfit_adapters.codec.call_ids import call_ids_rewritten
 from copyfit_adapters.codec.known_losses import (
     arguments_parsed,
+    blank_system_dropped,
     closing_thinking_dropped,
     empty_messages_dropped,
     foreign_extras_dropped,
@@ -26,16 +27,15 @@ from copyfit_adapters.codec.losses import (
     in_messages,
     in_parts,
     in_settings,
+    own_extra,
+    with_own_extra,
 )
 from copyfit_adapters.codec.reading import without
 
 
-def _unmarked(value: Object) -> Object:
-    own = value.get("extra", {}).get(PROTOCOL)
-    if not own or "cache_control" not in own:
-        return value
-    rest = without(own, "cache_control")
-    return {**value, "extra": {**value["extra"], PROTOCOL: rest}} if rest else without(value, "extra")
+def _unmarked(holder: Object) -> Object:
+    own = own_extra(holder, PROTOCOL)
+    return with_own_extra(holder, PROTOCOL, without(own, "cache_control")) if "cache_control" in own else holder
 
 
 def _without_marks(data: InputData) -> InputData:
@@ -44,7 +44,7 @@ def _without_marks(data: InputData) -> InputData:
 
 
 def _choice_of_tools(settings: Object, data: InputData) -> Object:
-    if data["tools"] or "tools" in settings.get("extra", {}).get(PROTOCOL, {}):
+    if data["tools"] or "tools" in own_extra(settings, PROTOCOL):
         return settings
     return without(settings, "tool_choice", "parallel_tool_calls")
 
@@ -58,13 +58,13 @@ def _explicit_choice(settings: Object, data: InputData) -> Object:
 
 
 def _capped(settings: Object, data: InputData) -> Object:
-    own = settings.get("extra", {}).get(PROTOCOL, {})
+    own = own_extra(settings, PROTOCOL)
     return settings if "max_tokens" in own else {"max_output_tokens": DEFAULT_MAX_TOKENS, **settings}
 
 
 def _without_blank(part: Object) -> Object | None:
     blank = part["type"] == "text" and not part["text"].strip()
-    return None if blank and "type" not in part.get("extra", {}).get(PROTOCOL, {}) else part
+    return None if blank and "type" not in own_extra(part, PROTOCOL) else part
 
 
 LOSSES: tuple[Loss, ...] = (
@@ -82,15 +82,9 @@ LOSSES: tuple[Loss, ...] = (
         "tool",
         reason="messages and tool results have no name; the call that a result answers has one",
     ),
-    Loss(
-        name="blank-system",
-        where="system",
-        effect=Effect.DROPPED,
-        reason="the API refuses a text block without anything but spaces",
-        rewrite=lambda data: data if data["system"].strip() else {**data, "system": ""},
-    ),
+    blank_system_dropped(),
     setting_dropped("seed", reason="the protocol has no seed"),
-    schema_facts_dropped("name", "description", "strict", reason="only the schema itself travels, and it binds"),
+    schema_facts_dropped("name", "description", "strict"),
     Loss(
         name="choice-without-tools",
         where="settings.tool_choice, .parallel_tool_calls",

@@ -226,5 +226,4 @@ def _tool_choice(settings: ModelSettings) -> dict[str, Any] | None:
             return {"any": {}}
         case _ if choice.startswith("tool:"):
             return {"tool": {"name": choice.removeprefix("tool:")}}
-    allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-    raise WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
+    raise WRITER.unknown_choice(choice)

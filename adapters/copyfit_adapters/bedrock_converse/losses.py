@@ -1,13 +1,12 @@
 """What a Converse request cannot carry, declared as data."""
 
-from typing import Any
-
 from copyfit_adapters.bedrock_converse.dialect import MARK, PROTOCOL, sendable_id
 from copyfit_adapters.bedrock_converse.media import media_type_of
 from copyfit_adapters.bedrock_converse.names import DocumentNames
 from copyfit_adapters.codec.call_ids import call_ids_rewritten
 from copyfit_adapters.codec.known_losses import (
     arguments_parsed,
+    blank_system_dropped,
     closing_thinking_dropped,
     empty_messages_dropped,
     foreign_extras_dropped,
@@ -21,28 +20,24 @@ from copyfit_adapters.codec.known_losses import (
     text_as_part,
     url_as_data,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_parts, in_settings
+from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_parts, in_settings, own_extra
 from copyfit_adapters.codec.reading import without
 
 
-def _own(value: Object) -> Any:
-    return value.get("extra", {}).get(PROTOCOL, {})
-
-
 def _without_mark(part: Object) -> Object | None:
-    return None if part["type"] == "text" and not part["text"] and _own(part).keys() == {MARK} else part
+    return (
+        None
+        if part["type"] == "text" and not part["text"] and own_extra(part, PROTOCOL).keys() == {MARK}
+        else part
+    )
 
 
 def _without_blank(part: Object) -> Object | None:
     return part if part["type"] != "text" or part["text"].strip() or "extra" in part else None
 
 
-def _without_blank_system(data: InputData) -> InputData:
-    return data if data["system"].strip() else {**data, "system": ""}
-
-
 def _choice_of_tools(settings: Object, data: InputData) -> Object:
-    config = _own(settings).get("toolConfig")
+    config = own_extra(settings, PROTOCOL).get("toolConfig")
     offered = data["tools"] or (isinstance(config, dict) and config.get("tools"))
     return settings if offered else without(settings, "tool_choice")
 
@@ -107,13 +102,7 @@ LOSSES: tuple[Loss, ...] = (
         ),
         rewrite=in_settings(_possible_choice),
     ),
-    Loss(
-        name="blank-system",
-        where="system",
-        effect=Effect.DROPPED,
-        reason="the API refuses a text block without anything but spaces",
-        rewrite=_without_blank_system,
-    ),
+    blank_system_dropped(),
     foreign_thinking_dropped(PROTOCOL),
     call_ids_rewritten(
         sendable_id,

@@ -1,6 +1,6 @@
-"""Read functions, calls and what belongs to them in the form of chat completions, which several protocols share.
+"""Functions, calls and what belongs to them in the form of chat completions, which several protocols share.
 
-Each returns None for what has no place in the shapes; the field then stays whole in an `extra`.
+A reader returns None for what has no place in the shapes; the field then stays whole in an `extra`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +12,7 @@ from copyfit.shapes.model_input import ResponseSchema
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.codec.json_text import as_arguments
 from copyfit_adapters.codec.reading import Reader, without
+from copyfit_adapters.codec.writing import given
 
 Shape = TypeVar("Shape")
 
@@ -88,3 +89,11 @@ def schema_format(value: Any) -> ResponseSchema | None:
             if len(value) == 2 and not rest and modelled:
                 return ResponseSchema(name=name, json_schema=schema, description=description, strict=strict)
     return None
+
+
+def response_format(schema: ResponseSchema) -> dict[str, Any]:
+    """Return the response format of the type ``json_schema`` that asks for `schema`; `schema_format` reads it."""
+    described = given(
+        name=schema.name, description=schema.description, schema=schema.json_schema, strict=schema.strict
+    )
+    return {"type": "json_schema", "json_schema": described}

@@ -110,6 +110,21 @@ def arguments_mended() -> Loss:
     )
 
 
+def thinking_seal_dropped(*, reason: str) -> Loss:
+    """Return the loss of all that reasoning has beside its text."""
+
+    def bare(part: Object) -> Object:
+        return {**without(part, "signature"), "opaque": {}} if part["type"] == "thinking" else part
+
+    return Loss(
+        name="thinking-seal",
+        where="messages[role=assistant].content[type=thinking].signature, .opaque",
+        effect=Effect.DROPPED,
+        reason=reason,
+        rewrite=in_parts(bare),
+    )
+
+
 def image_detail_dropped() -> Loss:
     """Return the loss of an image's level of detail."""
     return Loss(
@@ -185,7 +200,10 @@ def names_dropped(*roles: str, reason: str) -> Loss:
     )
 
 
-def tool_error_dropped(*, reason: str) -> Loss:
+def tool_error_dropped(
+    *,
+    reason: str = "a tool message has no field that says the tool failed; its text has to say so",
+) -> Loss:
     """Return the loss of the mark of a failed tool."""
 
     def unmarked(message: Object) -> Object:
@@ -200,6 +218,46 @@ def tool_error_dropped(*, reason: str) -> Loss:
     )
 
 
+def results_named(*, reason: str) -> Loss:
+    """Return the loss of the difference between a result without a name and one with that of its call."""
+
+    def named(data: InputData) -> InputData:
+        names: dict[str, str] = {}
+        found: list[Object] = []
+        for message in data["messages"]:
+            if message["role"] == "assistant" and not isinstance(message["content"], str):
+                calls = (part for part in message["content"] if part["type"] == "tool_call")
+                names |= {join_surrogates(call["id"]): call["name"] for call in calls}
+            elif message["role"] == "tool" and "name" not in message:
+                name = names.get(join_surrogates(message["call_id"]))
+                message = message if name is None else {**message, "name": name}
+            found.append(message)
+        return {**data, "messages": found}
+
+    return Loss(
+        name="result-names",
+        where="messages[role=tool].name",
+        effect=Effect.REWRITTEN,
+        reason=reason,
+        rewrite=named,
+    )
+
+
+def tools_strict_dropped(*, reason: str) -> Loss:
+    """Return the loss of the mark of a tool whose arguments are bound to its schema."""
+
+    def unbound(data: InputData) -> InputData:
+        return {**data, "tools": [without(tool, "strict") for tool in data["tools"]]}
+
+    return Loss(
+        name="strict-tools",
+        where="tools[].strict",
+        effect=Effect.DROPPED,
+        reason=reason,
+        rewrite=unbound,
+    )
+
+
 def setting_dropped(name: str, *, reason: str) -> Loss:
     """Return the loss of the setting `name`."""
     return Loss(
@@ -211,7 +269,7 @@ def setting_dropped(name: str, *, reason: str) -> Loss:
     )
 
 
-def schema_facts_dropped(*names: str, reason: str) -> Loss:
+def schema_facts_dropped(*names: str, reason: str = "only the schema itself travels, and it binds") -> Loss:
     """Return the loss of the fields `names` of the response schema; one without them still is the same schema."""
 
     def bare(settings: Object, _: InputData) -> Object:
@@ -224,6 +282,17 @@ def schema_facts_dropped(*names: str, reason: str) -> Loss:
         effect=Effect.DROPPED,
         reason=reason,
         rewrite=in_settings(bare),
+    )
+
+
+def blank_system_dropped() -> Loss:
+    """Return the loss of a system text of nothing but spaces, where the API refuses it."""
+    return Loss(
+        name="blank-system",
+        where="system",
+        effect=Effect.DROPPED,
+        reason="the API refuses a text block without anything but spaces",
+        rewrite=lambda data: data if data["system"].strip() else {**data, "system": ""},
     )
 
 
@@ -261,6 +330,7 @@ def empty_texts_dropped() -> Loss:
 
 
 def closing_thinking_dropped(
+    *,
     reason: str = "Claude refuses a message that ends with reasoning, as an answer does that was cut off in it",
 ) -> Loss:
     """Return the loss of the reasoning that a message of the assistant ends with."""

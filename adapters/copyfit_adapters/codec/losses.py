@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from copyfit_adapters.codec.reading import without
+
 InputData = Mapping[str, Any]
 """A model input as plain JSON data, as `ModelInput.as_data` returns it."""
 Object = Mapping[str, Any]
+"""A message, a part of one, a tool or the settings, as it stands in such data."""
 Rewrite = Callable[[InputData], InputData]
 
 
@@ -59,6 +62,18 @@ def incurred(data: InputData, losses: Iterable[Loss]) -> tuple[Loss, ...]:
             found.append(loss)
         data = rewritten
     return tuple(found)
+
+
+def own_extra(holder: Object, protocol: str) -> Object:
+    """Return what the `extra` of a message, a part, a tool or the settings holds for `protocol`."""
+    own: Object = holder.get("extra", {}).get(protocol, {})
+    return own
+
+
+def with_own_extra(holder: Object, protocol: str, own: Object) -> Object:
+    """Return `holder` with `own` as what its extra holds for `protocol`; nothing empty is left."""
+    extra = without(holder.get("extra", {}), protocol) | ({protocol: own} if own else {})
+    return {**holder, "extra": extra} if extra else without(holder, "extra")
 
 
 def in_messages(rewrite: Callable[[Object], Object]) -> Rewrite:

@@ -125,6 +125,13 @@ def system_text(messages: list[Any], *roles: str) -> str | None:
     return None
 
 
+def split_system(messages: list[Any], *roles: str) -> tuple[str, list[tuple[str, Any]]]:
+    """Return the `system_text`, empty where there is none, and every other message behind its JSON path."""
+    system = system_text(messages, *roles)
+    others = [(f"$.messages[{index}]", message) for index, message in enumerate(messages)]
+    return system or "", others if system is None else others[1:]
+
+
 def positive(value: Any) -> int | None:
     """Return a whole number above 0, such as a cap in tokens."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -36,6 +36,12 @@ class Writer:
         """Return the error for a thing at `where` that the protocol has no form for."""
         return UnencodableInput(self.protocol, where, reason)
 
+    def unknown_choice(self, choice: str | None) -> UnencodableInput:
+        """Return the error for a tool choice that is none of the settings' words."""
+        return self.refused(
+            "settings.tool_choice", f"{choice!r} is none of 'auto', 'none', 'required' or 'tool:NAME'"
+        )
+
     def own(self, extra: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
         """Return the part of an `extra` that belongs to the protocol."""
         return extra.get(self.protocol, {})

@@ -12,7 +12,16 @@ from copyfit_adapters.codec.known_losses import (
     surrogates_joined,
     tool_error_dropped,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_contents, in_parts, in_settings
+from copyfit_adapters.codec.losses import (
+    Effect,
+    InputData,
+    Loss,
+    Object,
+    in_contents,
+    in_parts,
+    in_settings,
+    own_extra,
+)
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.cohere_v2.dialect import DOCUMENT, PLANNED, PROTOCOL
 from copyfit_adapters.cohere_v2.fields import strict_for_all
@@ -29,13 +38,8 @@ def _one_strictness(data: InputData) -> InputData:
     return {**data, "tools": [{**tool, "strict": strict} for tool in data["tools"]]}
 
 
-def _own(holder: Object) -> Object:
-    own: Object = holder.get("extra", {}).get(PROTOCOL, {})
-    return own
-
-
 def _is_plan(part: Object) -> bool:
-    return bool(part["type"] == "text" and _own(part) == PLANNED)
+    return bool(part["type"] == "text" and own_extra(part, PROTOCOL) == PLANNED)
 
 
 def _one_plan(parts: list[Object]) -> list[Object]:
@@ -51,7 +55,7 @@ def _wire_order(parts: list[Object]) -> list[Object]:
 
 
 def _compact_document(part: Object) -> Object:
-    if part["type"] != "text" or _own(part).get("type") != DOCUMENT or not part["text"]:
+    if part["type"] != "text" or own_extra(part, PROTOCOL).get("type") != DOCUMENT or not part["text"]:
         return part
     return {**part, "text": as_arguments(as_object(part["text"]))}
 
@@ -59,8 +63,8 @@ def _compact_document(part: Object) -> Object:
 def _says_something(message: Object) -> bool:
     content = message["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    said = any(part["type"] != "text" or part["text"] or _own(part) for part in parts)
-    return said or message["role"] != "assistant" or bool(_own(message))
+    said = any(part["type"] != "text" or part["text"] or own_extra(part, PROTOCOL) for part in parts)
+    return said or message["role"] != "assistant" or bool(own_extra(message, PROTOCOL))
 
 
 def _without_empty_messages(data: InputData) -> InputData:
@@ -75,9 +79,9 @@ LOSSES: tuple[Loss, ...] = (
         "tool",
         reason="messages have no name; the call that a result answers has one",
     ),
-    tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
+    tool_error_dropped(),
     setting_dropped("parallel_tool_calls", reason="the protocol cannot keep the model to one call at a time"),
-    schema_facts_dropped("name", "description", "strict", reason="only the schema itself travels, and it binds"),
+    schema_facts_dropped("name", "description", "strict"),
     Loss(
         name="free-choice",
         where="settings.tool_choice",

@@ -8,7 +8,7 @@ in its place among the messages (see `messages`).
 """
 
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.codec.reading import system_text
+from copyfit_adapters.codec.reading import split_system
 from copyfit_adapters.cohere_v2.fields import read_fields
 from copyfit_adapters.cohere_v2.messages import read_message
 from copyfit_adapters.cohere_v2.parts import READER
@@ -23,15 +23,11 @@ def readback(body: bytes) -> ModelInput:
     """
     request = READER.request(body)
     messages = READER.list(request.get("messages"), "$.messages")
-    system = system_text(messages, "system")
-    first = 0 if system is None else 1
+    system, others = split_system(messages, "system")
     settings, tools = read_fields(request)
     return ModelInput(
-        system=system or "",
-        messages=tuple(
-            read_message(message, f"$.messages[{index}]")
-            for index, message in enumerate(messages[first:], start=first)
-        ),
+        system=system,
+        messages=tuple(read_message(message, where) for where, message in others),
         tools=tools,
         settings=settings,
     )

@@ -181,6 +181,5 @@ def _tool_choice(settings: ModelSettings, *, with_tools: bool) -> dict[str, Any]
     elif choice.startswith("tool:"):
         calling = {"mode": "ANY", "allowedFunctionNames": [choice.removeprefix("tool:")]}
     else:
-        allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-        raise WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
+        raise WRITER.unknown_choice(choice)
     return {CALLING: calling} if with_tools else {}

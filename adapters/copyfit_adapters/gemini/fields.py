@@ -38,7 +38,7 @@ def read_fields(body: Mapping[str, Any]) -> tuple[str, ModelSettings, tuple[Tool
     system = _read_system(given.get(SYSTEM))
     if system is not None:
         del given[SYSTEM]
-    tools, others = read_tools(given.pop("tools", []))
+    tools, others = _read_tools(given.pop("tools", []))
     if others:
         given["tools"] = others
     settings: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def read_choice(config: dict[str, Any]) -> ModelSettings:
     return ModelSettings(**chosen, extra=READER.extra(given))
 
 
-def read_tools(value: Any) -> tuple[tuple[ToolSpec, ...], Any]:
+def _read_tools(value: Any) -> tuple[tuple[ToolSpec, ...], Any]:
     """Return the functions in a list of tools, and the list of what is left of it."""
     if not isinstance(value, list):
         return (), value

@@ -9,38 +9,33 @@ from copyfit_adapters.codec.known_losses import (
     image_detail_dropped,
     names_dropped,
     neighbours_merged,
+    results_named,
     schema_facts_dropped,
     setting_dropped,
     surrogates_joined,
     text_as_part,
+    tools_strict_dropped,
     url_as_data,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_messages, in_parts, in_settings
+from copyfit_adapters.codec.losses import (
+    Effect,
+    InputData,
+    Loss,
+    Object,
+    in_messages,
+    in_parts,
+    in_settings,
+    own_extra,
+)
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.gemini.dialect import CARRIED, PROTOCOL, SIGNATURE, UNSIGNED
 from copyfit_adapters.gemini.encode import offers_functions
 from copyfit_adapters.gemini.parts import SCHEME, is_image
 
 
-def _own(value: Object) -> Object:
-    own: Object = value.get("extra", {}).get(PROTOCOL, {})
-    return own
-
-
 def _calls(message: Object) -> list[Object]:
     content = message["content"] if message["role"] == "assistant" else ""
     return [] if isinstance(content, str) else [part for part in content if part["type"] == "tool_call"]
-
-
-def _named_by_calls(data: InputData) -> InputData:
-    names: dict[str, str] = {}
-    messages: list[Object] = []
-    for message in data["messages"]:
-        names.update((call["id"], call["name"]) for call in _calls(message))
-        if message["role"] == "tool" and "name" not in message and message["call_id"] in names:
-            message = {**message, "name": names[message["call_id"]]}
-        messages.append(message)
-    return {**data, "messages": messages}
 
 
 def _signed(message: Object) -> Object:
@@ -49,16 +44,19 @@ def _signed(message: Object) -> Object:
     content: list[Object] = list(message["content"])
     place = next(index for index, part in enumerate(content) if part["type"] == "tool_call")
     first = content[place]
-    content[place] = {**first, "extra": {**first.get("extra", {}), PROTOCOL: {SIGNATURE: UNSIGNED, **_own(first)}}}
+    content[place] = {
+        **first,
+        "extra": {**first.get("extra", {}), PROTOCOL: {SIGNATURE: UNSIGNED, **own_extra(first, PROTOCOL)}},
+    }
     return {**message, "content": content}
 
 
-def _without_strict(data: InputData) -> InputData:
-    return {**data, "tools": [without(tool, "strict") for tool in data["tools"]]}
-
-
 def _choice_of_tools(settings: Object, data: InputData) -> Object:
-    return settings if offers_functions(data["tools"], _own(settings)) else without(settings, "tool_choice")
+    return (
+        settings
+        if offers_functions(data["tools"], own_extra(settings, PROTOCOL))
+        else without(settings, "tool_choice")
+    )
 
 
 def _one_reference(part: Object) -> Object:
@@ -81,7 +79,7 @@ def _one_text(message: Object) -> Object:
     content = message["content"]
     if message["role"] != "tool" or isinstance(content, str):
         return message
-    said = [part["type"] == "text" and CARRIED not in _own(part) for part in content]
+    said = [part["type"] == "text" and CARRIED not in own_extra(part, PROTOCOL) for part in content]
     text = "".join(part["text"] for part, is_said in zip(content, said, strict=True) if is_said)
     media = [part for part, is_said in zip(content, said, strict=True) if not is_said]
     spoken = [{"type": "text", "text": text}] if text else []
@@ -112,25 +110,19 @@ def _without_call_ids(data: InputData) -> InputData:
     return calls(results(data))
 
 
-LOSSES: tuple[Loss, ...] = (
+_BEFORE_IDS: tuple[Loss, ...] = (
     foreign_extras_dropped(PROTOCOL),
     names_dropped("user", "assistant", reason="a content has no name; only the result of a function has one"),
-    Loss(
-        name="result-names",
-        where="messages[role=tool].name",
-        effect=Effect.REWRITTEN,
-        reason="a result names the function that it answers: where it does not, the name is that of its call",
-        rewrite=_named_by_calls,
+    results_named(
+        reason="a result names the function that it answers: where it does not, the name is that of its call"
     ),
+)
+"""What goes while calls and results have ids, by which a result finds the name of its call."""
+
+_AFTER_IDS: tuple[Loss, ...] = (
     setting_dropped("parallel_tool_calls", reason="the protocol has no way to forbid parallel calls"),
-    schema_facts_dropped("name", "description", "strict", reason="only the schema itself travels, and it binds"),
-    Loss(
-        name="tool-strict",
-        where="tools[].strict",
-        effect=Effect.DROPPED,
-        reason="a function declaration does not say whether its schema binds",
-        rewrite=_without_strict,
-    ),
+    schema_facts_dropped("name", "description", "strict"),
+    tools_strict_dropped(reason="a function declaration does not say whether its schema binds"),
     Loss(
         name="choice-without-tools",
         where="settings.tool_choice",
@@ -183,6 +175,8 @@ LOSSES: tuple[Loss, ...] = (
     neighbours_merged(),
     surrogates_joined(),
 )
+
+LOSSES: tuple[Loss, ...] = (*_BEFORE_IDS, *_AFTER_IDS)
 """Everything that is in a model input and not in its request to the Gemini API; applied in this order."""
 
 VERTEX_LOSSES: tuple[Loss, ...] = (
@@ -193,9 +187,7 @@ VERTEX_LOSSES: tuple[Loss, ...] = (
         reason="without ids, results belong to calls by name and order: they stand in the order of their calls",
         rewrite=_in_order_of_calls,
     ),
-    LOSSES[0],
-    LOSSES[1],
-    LOSSES[2],
+    *_BEFORE_IDS,
     Loss(
         name="call-ids",
         where="messages[role=assistant].content[type=tool_call].id, messages[role=tool].call_id",
@@ -203,6 +195,6 @@ VERTEX_LOSSES: tuple[Loss, ...] = (
         reason="Vertex AI refuses calls and results with an id",
         rewrite=_without_call_ids,
     ),
-    *LOSSES[3:],
+    *_AFTER_IDS,
 )
 """The same for Vertex AI."""

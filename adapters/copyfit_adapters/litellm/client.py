@@ -72,7 +72,7 @@ class LiteLLMClient:
     needs a key of its own, or ``""`` when the server takes none. `options` go along in each call:
     ``api_version``, ``aws_region_name``, ``drop_params`` and the like. `provider` names the server in errors, and
     is the maker of its reasoning; it defaults to the part of `model` before the slash. The `limits` default to
-    litellm's table. The other options are those of every client.
+    litellm's table. `http` and `timeouts` are those of every client.
 
     Every request is sent once: retries, caches and loggers of litellm are off for it. (What a program sets for all
     its calls by litellm's own globals stays: ``model_fallbacks``, and hooks that run before a call.) It passes

@@ -64,7 +64,7 @@ _HANDLED = frozenset(
 """Providers that litellm lists as compatible with OpenAI and reaches through its own handler."""
 
 
-def takes_sdk(litellm: Any, provider: str) -> bool:
+def _takes_sdk(litellm: Any, provider: str) -> bool:
     """Whether litellm's code for `provider` sends through the openai SDK's client."""
     if provider in _SDK:
         return True
@@ -87,7 +87,7 @@ async def client_for(
     _, provider, found_key, found_url = litellm.get_llm_provider(model, api_base=base_url, api_key=key)
     if provider in OWN_CLIENTS:
         yield None
-    elif takes_sdk(litellm, provider):
+    elif _takes_sdk(litellm, provider):
         import httpx
 
         proof = found_key or key or litellm.api_key or (litellm.openai_key if provider in _SDK else None)

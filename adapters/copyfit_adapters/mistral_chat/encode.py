@@ -21,8 +21,9 @@ from typing import Any
 
 from copyfit.shapes.identity_memo import IdentityMemo
 from copyfit.shapes.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
+from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec.functions import response_format
 from copyfit_adapters.codec.json_text import as_object_text
 from copyfit_adapters.codec.request import WireRequest
 from copyfit_adapters.codec.writing import body_of, given, separated
@@ -122,7 +123,7 @@ def _settings(model_input: ModelInput, *, stream: bool) -> dict[str, Any]:
         stop=list(settings.stop) or None,
         tool_choice=_tool_choice(settings),
         parallel_tool_calls=settings.parallel_tool_calls,
-        response_format=None if schema is None else _response_format(schema),
+        response_format=None if schema is None else response_format(schema),
     )
     own = WRITER.own(settings.extra)
     taken = OUTSIDE_INPUT | ({"tools"} if model_input.tools else set())
@@ -138,15 +139,7 @@ def _tool_choice(settings: ModelSettings) -> str | dict[str, Any] | None:
             return "any"
         case choice if choice.startswith("tool:"):
             return {"type": "function", "function": {"name": choice.removeprefix("tool:")}}
-    allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-    raise WRITER.refused("settings.tool_choice", f"{settings.tool_choice!r} is none of {allowed}")
-
-
-def _response_format(schema: ResponseSchema) -> dict[str, Any]:
-    described = given(
-        name=schema.name, description=schema.description, schema=schema.json_schema, strict=schema.strict
-    )
-    return {"type": "json_schema", "json_schema": described}
+    raise WRITER.unknown_choice(settings.tool_choice)
 
 
 def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What a request to Mistral cannot carry, declared as data."""
 
+from copyfit_adapters.codec.call_ids import call_ids_rewritten
 from copyfit_adapters.codec.known_losses import (
     arguments_mended,
     data_as_url,
@@ -10,21 +11,9 @@ from copyfit_adapters.codec.known_losses import (
     surrogates_joined,
     tool_error_dropped,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_contents, in_messages, in_parts
+from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_contents, in_parts
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.mistral_chat.dialect import BRIDGE, PROTOCOL, sendable_id
-
-
-def _identified(message: Object) -> Object:
-    return {**message, "call_id": sendable_id(message["call_id"])} if message["role"] == "tool" else message
-
-
-def _identified_call(part: Object) -> Object:
-    return {**part, "id": sendable_id(part["id"])} if part["type"] == "tool_call" else part
-
-
-def _sendable_ids(data: InputData) -> InputData:
-    return in_messages(_identified)(in_parts(_identified_call)(data))
 
 
 def _calls_last(parts: list[Object]) -> list[Object]:
@@ -55,7 +44,7 @@ _BRIDGING = {"role": "assistant", "content": BRIDGE}
 
 LOSSES: tuple[Loss, ...] = (
     foreign_extras_dropped(PROTOCOL),
-    tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
+    tool_error_dropped(),
     names_dropped(
         "user", "assistant", reason="only a tool message has a name; the API refuses others (extra_forbidden)"
     ),
@@ -74,12 +63,9 @@ LOSSES: tuple[Loss, ...] = (
         reason="a server that refuses a user's message after a result gets this word of the assistant between",
         rewrite=_unbridged,
     ),
-    Loss(
-        name="call-ids",
-        where="messages[role=assistant].content[type=tool_call].id, messages[role=tool].call_id",
-        effect=Effect.REWRITTEN,
+    call_ids_rewritten(
+        sendable_id,
         reason="the API refuses an id that is not nine letters or digits; the same id is rewritten the same way",
-        rewrite=_sendable_ids,
     ),
     arguments_mended(),
     Loss(

@@ -10,7 +10,7 @@ such as one with a chunk of reasoning as the models of Magistral have it, stays 
 """
 
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.codec.reading import system_text
+from copyfit_adapters.codec.reading import split_system
 from copyfit_adapters.mistral_chat.chunks import READER
 from copyfit_adapters.mistral_chat.fields import read_fields
 from copyfit_adapters.mistral_chat.messages import read_message
@@ -25,15 +25,11 @@ def readback(body: bytes) -> ModelInput:
     """
     request = READER.request(body)
     messages = READER.list(request.get("messages"), "$.messages")
-    system = system_text(messages, "system")
-    first = 0 if system is None else 1
+    system, others = split_system(messages, "system")
     settings, tools = read_fields(request)
     return ModelInput(
-        system=system or "",
-        messages=tuple(
-            read_message(message, f"$.messages[{index}]")
-            for index, message in enumerate(messages[first:], start=first)
-        ),
+        system=system,
+        messages=tuple(read_message(message, where) for where, message in others),
         tools=tools,
         settings=settings,
     )

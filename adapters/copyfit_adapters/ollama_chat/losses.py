@@ -1,16 +1,18 @@
 """What a chat request to Ollama cannot carry, declared as data."""
 
-from copyfit_adapters.codec.json_text import join_surrogates
 from copyfit_adapters.codec.known_losses import (
     arguments_parsed,
     foreign_extras_dropped,
     foreign_thinking_dropped,
     image_detail_dropped,
     names_dropped,
+    results_named,
     schema_facts_dropped,
     setting_dropped,
     surrogates_joined,
+    thinking_seal_dropped,
     tool_error_dropped,
+    tools_strict_dropped,
     url_as_data,
 )
 from copyfit_adapters.codec.losses import (
@@ -22,6 +24,8 @@ from copyfit_adapters.codec.losses import (
     in_messages,
     in_parts,
     in_settings,
+    own_extra,
+    with_own_extra,
 )
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.ollama_chat.dialect import PROTOCOL, SWITCHES
@@ -30,28 +34,9 @@ _ORDER = {"thinking": 0, "text": 1, "image": 2, "tool_call": 3}
 
 
 def _unswitched(settings: Object, _: InputData) -> Object:
-    own = settings.get("extra", {}).get(PROTOCOL, {})
+    own = own_extra(settings, PROTOCOL)
     rest = {name: value for name, value in own.items() if not (name in SWITCHES and value is False)}
-    if rest == own:
-        return settings
-    return {**settings, "extra": {**settings["extra"], PROTOCOL: rest}} if rest else without(settings, "extra")
-
-
-def _named_results(data: InputData) -> InputData:
-    names: dict[str, str] = {}
-    found: list[Object] = []
-    for message in data["messages"]:
-        if message["role"] == "assistant" and not isinstance(message["content"], str):
-            calls = (part for part in message["content"] if part["type"] == "tool_call")
-            names |= {join_surrogates(call["id"]): call["name"] for call in calls}
-        name = names.get(join_surrogates(message.get("call_id", "")))
-        nameless = message["role"] == "tool" and "name" not in message and name is not None
-        found.append({**message, "name": name} if nameless else message)
-    return {**data, "messages": found}
-
-
-def _bare_thinking(part: Object) -> Object:
-    return {**without(part, "signature"), "opaque": {}} if part["type"] == "thinking" else part
+    return settings if rest == own else with_own_extra(settings, PROTOCOL, rest)
 
 
 def _bare_image(part: Object) -> Object:
@@ -87,23 +72,11 @@ LOSSES: tuple[Loss, ...] = (
     ),
     setting_dropped("tool_choice", reason="the protocol has no tool choice: the model decides"),
     setting_dropped("parallel_tool_calls", reason="the protocol cannot forbid a second call"),
-    schema_facts_dropped("name", "description", "strict", reason="only the schema itself travels, and it binds"),
-    Loss(
-        name="strict-tools",
-        where="tools[].strict",
-        effect=Effect.DROPPED,
-        reason="the protocol does not bind arguments to their schema",
-        rewrite=lambda data: {**data, "tools": [without(tool, "strict") for tool in data["tools"]]},
-    ),
+    schema_facts_dropped("name", "description", "strict"),
+    tools_strict_dropped(reason="the protocol does not bind arguments to their schema"),
     names_dropped("user", "assistant", reason="only the result of a tool has a name, that of its tool"),
-    Loss(
-        name="result-names",
-        where="messages[role=tool].name",
-        effect=Effect.REWRITTEN,
-        reason="a result that names no tool travels under the name of the call that it answers",
-        rewrite=_named_results,
-    ),
-    tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
+    results_named(reason="a result that names no tool travels under the name of the call that it answers"),
+    tool_error_dropped(),
     foreign_thinking_dropped(PROTOCOL),
     arguments_parsed(),
     image_detail_dropped(),
@@ -115,13 +88,7 @@ LOSSES: tuple[Loss, ...] = (
         reason="only the data of an image travels; the server looks at its first bytes",
         rewrite=in_parts(_bare_image),
     ),
-    Loss(
-        name="thinking-seal",
-        where="messages[role=assistant].content[type=thinking].signature, .opaque",
-        effect=Effect.DROPPED,
-        reason="reasoning is a plain text field",
-        rewrite=in_parts(_bare_thinking),
-    ),
+    thinking_seal_dropped(reason="reasoning is a plain text field"),
     Loss(
         name="thinking-blocks",
         where="messages[role=assistant].content[type=thinking]",

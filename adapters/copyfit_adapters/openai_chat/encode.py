@@ -25,8 +25,9 @@ from copyfit.shapes.messages import (
     ToolCall,
     ToolMessage,
 )
-from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
+from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
+from copyfit_adapters.codec.functions import response_format
 from copyfit_adapters.codec.json_text import as_object_text
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.codec.request import WireRequest
@@ -60,9 +61,9 @@ def encode(
     """
     head = _WRITER.dumps({"model": model} | _settings(model_input, stream=stream, dialect=dialect), "settings")
     tools = [encode_tool(tool, where=f"tools[{index}]") for index, tool in enumerate(model_input.tools)]
-    messages = [_WRITER.dumps({"role": dialect.system_role, "content": model_input.system}, "system")]
-    if not model_input.system:
-        messages.clear()
+    messages = []
+    if model_input.system:
+        messages.append(_WRITER.dumps({"role": dialect.system_role, "content": model_input.system}, "system"))
     messages += _fragments(model_input.messages, dialect, known)
     return WireRequest(path=PATH, body=body_of(head, tools, separated(messages)))
 
@@ -132,7 +133,7 @@ def _settings(model_input: ModelInput, *, stream: bool, dialect: Dialect) -> dic
         stop=list(settings.stop) or None,
         tool_choice=_tool_choice(settings),
         parallel_tool_calls=settings.parallel_tool_calls,
-        response_format=None if schema is None else _response_format(schema),
+        response_format=None if schema is None else response_format(schema),
     )
     own = _WRITER.own(settings.extra)
     taken = OUTSIDE_INPUT | ({"tools"} if model_input.tools else set())
@@ -150,16 +151,8 @@ def _tool_choice(settings: ModelSettings) -> str | dict[str, Any] | None:
         return choice
     kind, _, name = choice.partition(":")
     if kind != "tool" or ":" not in choice:
-        allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-        raise _WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
+        raise _WRITER.unknown_choice(choice)
     return {"type": "function", "function": {"name": name}}
-
-
-def _response_format(schema: ResponseSchema) -> dict[str, Any]:
-    described = given(
-        name=schema.name, description=schema.description, schema=schema.json_schema, strict=schema.strict
-    )
-    return {"type": "json_schema", "json_schema": described}
 
 
 def _assistant(message: AssistantMessage, where: str) -> dict[str, Any]:

@@ -8,18 +8,22 @@ from copyfit_adapters.codec.known_losses import (
     media_typed_by_data_alone,
     names_dropped,
     surrogates_joined,
+    thinking_seal_dropped,
     tool_error_dropped,
 )
-from copyfit_adapters.codec.losses import Effect, Loss, Object, in_contents, in_messages, in_parts
+from copyfit_adapters.codec.losses import (
+    Effect,
+    Loss,
+    Object,
+    in_contents,
+    in_messages,
+    in_parts,
+    own_extra,
+    with_own_extra,
+)
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.openai_chat.dialect import PROTOCOL, THINKING_FIELDS
 from copyfit_adapters.openai_chat.tool_media import move_shown
-
-
-def _bare_thinking(part: Object) -> Object:
-    if part["type"] != "thinking":
-        return part
-    return {**without(part, "signature"), "opaque": {}}
 
 
 def _one_thinking(parts: list[Object]) -> list[Object]:
@@ -35,11 +39,10 @@ def _thought(part: Object) -> Object | None:
 
 
 def _said_once(message: Object) -> Object:
-    own = message.get("extra", {}).get(PROTOCOL, {})
+    own = own_extra(message, PROTOCOL)
     if message["role"] != "assistant" or not own.keys() & set(THINKING_FIELDS):
         return message
-    rest = without(own, *THINKING_FIELDS)
-    return {**message, "extra": {PROTOCOL: rest}} if rest else without(message, "extra")
+    return with_own_extra(message, PROTOCOL, without(own, *THINKING_FIELDS))
 
 
 def _emptied(message: Object) -> Object:
@@ -57,15 +60,11 @@ def _wire_order(parts: list[Object]) -> list[Object]:
 
 LOSSES: tuple[Loss, ...] = (
     foreign_extras_dropped(PROTOCOL),
-    tool_error_dropped(reason="a tool message has no field that says the tool failed; its text has to say so"),
+    tool_error_dropped(),
     names_dropped("tool", reason="the schema of a tool message has no name; the call that it answers has one"),
     foreign_thinking_dropped(PROTOCOL),
-    Loss(
-        name="thinking-seal",
-        where="messages[role=assistant].content[type=thinking].signature, .opaque",
-        effect=Effect.DROPPED,
-        reason="reasoning is a plain text field, under the name that it came in or the one that the server knows",
-        rewrite=in_parts(_bare_thinking),
+    thinking_seal_dropped(
+        reason="reasoning is a plain text field, under the name that it came in or the one that the server knows"
     ),
     Loss(
         name="thinking-blocks",

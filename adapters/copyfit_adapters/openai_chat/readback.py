@@ -9,7 +9,7 @@ other system message stays in its place among the messages (see `messages`).
 """
 
 from copyfit.shapes.model_input import ModelInput
-from copyfit_adapters.codec.reading import Reader, system_text
+from copyfit_adapters.codec.reading import Reader, split_system
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
 from copyfit_adapters.openai_chat.fields import read_fields
 from copyfit_adapters.openai_chat.messages import read_message
@@ -25,15 +25,11 @@ def readback(body: bytes) -> ModelInput:
     reader = Reader(PROTOCOL)
     request = reader.request(body)
     messages = reader.list(request.get("messages"), "$.messages")
-    system = system_text(messages, "system", "developer")
-    first = 0 if system is None else 1
+    system, others = split_system(messages, "system", "developer")
     settings, tools = read_fields(request)
     return ModelInput(
-        system=system or "",
-        messages=tuple(
-            read_message(message, f"$.messages[{index}]")
-            for index, message in enumerate(messages[first:], start=first)
-        ),
+        system=system,
+        messages=tuple(read_message(message, where) for where, message in others),
         tools=tools,
         settings=settings,
     )

@@ -150,8 +150,7 @@ def _tool_choice(settings: ModelSettings) -> str | dict[str, Any] | None:
         return choice
     kind, _, name = choice.partition(":")
     if kind != "tool" or ":" not in choice:
-        allowed = "'auto', 'none', 'required' or 'tool:NAME'"
-        raise WRITER.refused("settings.tool_choice", f"{choice!r} is none of {allowed}")
+        raise WRITER.unknown_choice(choice)
     return {"type": "function", "name": name}
 
 

@@ -1,7 +1,5 @@
 """What a Responses request cannot carry, declared as data."""
 
-from typing import Any
-
 from copyfit_adapters.codec.known_losses import (
     arguments_mended,
     closing_thinking_dropped,
@@ -14,22 +12,28 @@ from copyfit_adapters.codec.known_losses import (
     surrogates_joined,
     tool_error_dropped,
 )
-from copyfit_adapters.codec.losses import Effect, InputData, Loss, Object, in_messages, in_parts, in_settings
+from copyfit_adapters.codec.losses import (
+    Effect,
+    InputData,
+    Loss,
+    Object,
+    in_messages,
+    in_parts,
+    in_settings,
+    own_extra,
+    with_own_extra,
+)
 from copyfit_adapters.codec.reading import without
 from copyfit_adapters.openai_responses.dialect import CACHE_MARK, PROTOCOL, STATELESS
 
 
 def _unmarked(part: Object) -> Object:
-    own = part.get("extra", {}).get(PROTOCOL)
-    if not own or CACHE_MARK not in own:
-        return part
-    rest = without(own, CACHE_MARK)
-    return {**part, "extra": {**part["extra"], PROTOCOL: rest}} if rest else without(part, "extra")
+    own = own_extra(part, PROTOCOL)
+    return with_own_extra(part, PROTOCOL, without(own, CACHE_MARK)) if CACHE_MARK in own else part
 
 
 def _stateless(settings: Object, _: InputData) -> Object:
-    extra: dict[str, Any] = dict(settings.get("extra", {}))
-    return {**settings, "extra": {**extra, PROTOCOL: {**STATELESS, **extra.get(PROTOCOL, {})}}}
+    return with_own_extra(settings, PROTOCOL, {**STATELESS, **own_extra(settings, PROTOCOL)})
 
 
 def _detailed(part: Object) -> Object:
@@ -94,7 +98,9 @@ LOSSES: tuple[Loss, ...] = (
         rewrite=in_settings(_stateless),
     ),
     foreign_thinking_dropped(PROTOCOL),
-    closing_thinking_dropped("the API refuses reasoning that led to nothing, as in an answer that was cut off"),
+    closing_thinking_dropped(
+        reason="the API refuses reasoning that led to nothing, as in an answer that was cut off"
+    ),
     arguments_mended(),
     Loss(
         name="image-detail",

@@ -10,10 +10,10 @@ from typing import Any
 
 from copyfit_adapters.overflow.rules import Kind
 
-FULL_PERCENT = 99
+_FULL_PERCENT = 99
 """Share of the window from which an input without room for an answer is taken for one that was cut to fit.
 
-Xiaomi's server fills 1,048,570 of 1,048,576 tokens and Ollama all but one (research/overflow.md, section 1).
+Xiaomi's server fills 1,048,570 of 1,048,576 tokens, and Ollama all but one.
 """
 
 _INPUT_KEYS = ("prompt_tokens", "promptTokenCount", "prompt_eval_count", "input_tokens", "inputTokens", "input")
@@ -83,32 +83,32 @@ class AnswerRule:
     why: str
 
 
-STOPPED_BY_WINDOW = AnswerRule(
+_STOPPED_BY_WINDOW = AnswerRule(
     name="stopped-by-window",
     kind=Kind.CONTEXT_OVERFLOW,
     why="the finish reason says that the context window was full",
 )
-INPUT_OVER_WINDOW = AnswerRule(
+_INPUT_OVER_WINDOW = AnswerRule(
     name="input-over-window",
     kind=Kind.SILENT_TRUNCATION,
     why="the reported input is as large as the known window, or larger, and yet an answer came",
 )
-WINDOW_FILLED = AnswerRule(
+_WINDOW_FILLED = AnswerRule(
     name="window-filled",
     kind=Kind.SILENT_TRUNCATION,
-    why=f"the reported input fills {FULL_PERCENT} % of the known window and left no room for an answer",
+    why=f"the reported input fills {_FULL_PERCENT} % of the known window and left no room for an answer",
 )
-STOPPED_BY_CAP = AnswerRule(
+_STOPPED_BY_CAP = AnswerRule(
     name="stopped-by-output-cap",
     kind=Kind.OUTPUT_LIMIT,
     why="the answer ended at its own cap, and nothing shows that the input filled the window",
 )
-STOPPED_BY_FILTER = AnswerRule(
+_STOPPED_BY_FILTER = AnswerRule(
     name="stopped-by-filter",
     kind=Kind.CONTENT_FILTER,
     why="the finish reason says that the content was refused",
 )
-ANSWER_RULES = (STOPPED_BY_WINDOW, INPUT_OVER_WINDOW, WINDOW_FILLED, STOPPED_BY_CAP, STOPPED_BY_FILTER)
+ANSWER_RULES = (_STOPPED_BY_WINDOW, _INPUT_OVER_WINDOW, _WINDOW_FILLED, _STOPPED_BY_CAP, _STOPPED_BY_FILTER)
 """Tried in this order."""
 
 
@@ -138,14 +138,14 @@ def rule_for(answer: Answer, *, window_tokens: int | None) -> AnswerRule | None:
     used = answer.input_tokens or 0
     at_cap = answer.finish in _LENGTH_WORDS
     if answer.finish in _WINDOW_WORDS:
-        return STOPPED_BY_WINDOW
+        return _STOPPED_BY_WINDOW
     if window_tokens and used >= window_tokens:
-        return INPUT_OVER_WINDOW
-    if window_tokens and 100 * used >= FULL_PERCENT * window_tokens and (at_cap or answer.output_tokens == 0):
-        return WINDOW_FILLED
+        return _INPUT_OVER_WINDOW
+    if window_tokens and 100 * used >= _FULL_PERCENT * window_tokens and (at_cap or answer.output_tokens == 0):
+        return _WINDOW_FILLED
     if at_cap:
-        return STOPPED_BY_CAP
-    return STOPPED_BY_FILTER if answer.finish in _FILTER_WORDS else None
+        return _STOPPED_BY_CAP
+    return _STOPPED_BY_FILTER if answer.finish in _FILTER_WORDS else None
 
 
 def _parts(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Any
 
 MAX_DEPTH = 8
 """Envelopes within envelopes; deeper ones are not opened."""
 MAX_ENTRIES = 8
-"""Errors in one list, and objects in one text, that are looked at."""
+"""Errors in one list, objects in one text, and fields of an object of no known form that are looked at."""
 MAX_CHARS = 20_000
 """Code points of one text that are looked at; error messages are far shorter, pages of HTML are not."""
 
@@ -83,13 +84,16 @@ def lift(
     *,
     headers: Mapping[str, str] | None = None,
     in_stream: bool = False,
+    is_error: bool = False,
     provider: str | None = None,
     now: datetime | None = None,
 ) -> Evidence:
     """Return the evidence in an error's `body`, its HTTP `status` and its `headers` (names in lower case).
 
-    An error that came with a status below 400, or in a stream, takes the status that its body names. `now` stands
-    in for the clock when `retry-after` is a date.
+    An error that came with a status below 400, or in a stream, takes the status that its body names. `is_error`
+    says that the body is one, where neither a status from 400 up nor `in_stream` does. What an error says under no
+    known name is looked for under every name: a protocol that nobody has heard of has names of its own. `now`
+    stands in for the clock when `retry-after` is a date.
     """
     found = _Found()
     data: Any
@@ -103,6 +107,8 @@ def lift(
             found.text(text, 0)
         else:
             found.walk(data, 0)
+    if not found.messages and (is_error or in_stream or (status is not None and status >= 400)):
+        found.anything(data, 0)
     if (status is None or status < 400) and found.status is not None:
         status = found.status
     return Evidence(
@@ -172,6 +178,18 @@ class _Found:
             self.status = int(in_text[1])
         if text and text not in self.messages:
             self.messages.append(text)
+
+    def anything(self, value: Any, depth: int) -> None:
+        """Take every text in `value` for what it looks like, whatever its name: a sentence, or a machine word."""
+        if isinstance(value, str):
+            if " " in value.strip():
+                self.text(value, depth)
+            elif value:
+                self._word("", value)
+        elif depth < MAX_DEPTH and isinstance(value, Mapping | list):
+            entries = value.values() if isinstance(value, Mapping) else value
+            for entry in islice(entries, MAX_ENTRIES):
+                self.anything(entry, depth + 1)
 
     def _object(self, value: Mapping[str, Any], depth: int) -> None:
         value = {str(key).lower(): entry for key, entry in value.items()}

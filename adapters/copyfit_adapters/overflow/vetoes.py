@@ -270,7 +270,9 @@ FAULTS: tuple[Rule, ...] = (
         source="Codex, Node, Rust and Python clients: the connection broke before an answer came",
     ),
 )
-"""The server or the connection failed; tried last, for an outer layer says this of every error within."""
+"""The server or the connection failed; tried late, for an outer layer says this of every error within."""
+
+_WITHOUT_STATUS: frozenset[int | None] = frozenset({None, 200})
 
 
 def _named(name: str, kind: Kind, *words: str) -> Rule:
@@ -282,8 +284,6 @@ def _named(name: str, kind: Kind, *words: str) -> Rule:
         source="the error codes of OpenAI, Anthropic, Google and AWS, whose events in a stream have no status",
     )
 
-
-_WITHOUT_STATUS: frozenset[int | None] = frozenset({None, 200})
 
 NAMED: tuple[Rule, ...] = (
     _named(

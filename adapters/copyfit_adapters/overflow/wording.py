@@ -30,19 +30,23 @@ EXCEEDS = (
     r"|(?:long|larg|great|bigg|high)er than|more (?:\w{1,20} )?than"
     r"|(?:went|goes|is|are) (?:over|above)|reached|(?:has|have|you've) hit|ran out of|fills?|filled)"
 )
+"""How what was sent goes past a bound that is named after it."""
 EXCEEDED = (
     r"(?:exceeded|overflow\w{0,5}|reached|limit hit|(?:is|was|already) full|exhausted|overrun|surpassed"
     r"|too (?:small|short)|insufficient|(?:not|n't) (?:large|long|big) enough)"
 )
+"""How a room that is named before it is said to be used up."""
 NO_FIT = (
     r"(?:(?:\bnot|n't|cannot|can not|unable to|failed to) (?:\w{1,20} )?fit\b"
     r"|too (?:long|large|big|many)(?: \w{1,20})? (?:to fit|for)\b)"
 )
+"""How what was sent is said not to go into what is named after it."""
 AT_MOST = (
     r"(?:(?:must|should|can|may|has to|have to|need to) (?:only )?(?:not )?(?:be |have |contain |exceed )?"
     r"(?:less|fewer|shorter|smaller|lower|at most|no more|up to|longer|greater|more|under|below|within|<|\d)"
     r"|(?:must|should|can|may)(?: ?not|n't) exceed|cannot (?:exceed|be (?:longer|greater|more|larger)))"
 )
+"""A bound that is put as a demand."""
 CAP = (
     r"\b(?:maxtokens\b"
     r"|max(?:imum)?[_ ](?:completion[_ ]|new[_ ]|output[_ ]|generation[_ ])?tokens?\b(?! (?:per|count)\b)"

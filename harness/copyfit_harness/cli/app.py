@@ -35,7 +35,7 @@ def demo(
         typer.Option(help="dynamic, shadow or legacy; default: SCIENCE_AGENT_CONTEXT_MODE, else dynamic."),
     ] = None,
     record: Annotated[
-        bool, typer.Option("--record", help="Record anew from the local provider (needs copyfit[local]).")
+        bool, typer.Option("--record", help="Record anew from the local provider (needs the extra local).")
     ] = False,
     cassettes: Annotated[
         Path | None, typer.Option(help="The folder of the cassettes; default: those that come with copyfit.")

@@ -6,6 +6,7 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,8 @@ _Tokens = Annotated[int | None, Field(gt=0)]
 class ErrorLine(BaseModel):
     """One input line: what is known of one error; fields beside these are ignored.
 
+    A line without `http_status`, `body` and `text` is itself the body of an error.
+
     `limit_tokens` is the model's window as the caller knows it. It only serves to notice a silent truncation; it
     is never repeated as a number that the error said.
     """
@@ -39,14 +42,26 @@ class ErrorLine(BaseModel):
     provider: str | None = None
     limit_tokens: _Tokens = None
 
-    def verdict(self) -> Verdict | None:
-        """Return the verdict on the body, or on the text where there is no body."""
+    def verdict(self, otherwise: "_Known") -> Verdict | None:
+        """Return the verdict on the body, or on the text where there is no body.
+
+        What the line does not say of the error is as it is `otherwise`.
+        """
         return judge(
             self.body or self.text or "",
-            status=self.http_status,
-            provider=self.provider,
-            window_tokens=self.limit_tokens,
+            status=self.http_status or otherwise.status,
+            provider=self.provider or otherwise.provider,
+            window_tokens=self.limit_tokens or otherwise.window,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the options say of every error: the HTTP status, who sent it, and the window in tokens."""
+
+    status: int | None
+    provider: str | None
+    window: int | None
 
 
 def overflow(
@@ -68,9 +83,10 @@ def overflow(
         raise typer.BadParameter("give either one error or --jsonl FILE, not both and not neither.")
     with sentences_for_errors(), _as_long_as_someone_reads():
         if jsonl is not None:
+            known = _Known(status, provider, window)
             for number, line in enumerate(_lines(jsonl), start=1):
                 if line.strip():
-                    print(json.dumps(_judged_line(line, number), ensure_ascii=False), flush=True)
+                    print(json.dumps(_judged_line(line, number, known), ensure_ascii=False), flush=True)
             return
         text = _text(error or "")
         verdict = judge(text, status=status, provider=provider, window_tokens=window)
@@ -90,7 +106,7 @@ def _as_long_as_someone_reads() -> Iterator[None]:
         raise SystemExit(Exit.GOOD) from None
 
 
-def _judged_line(line: bytes, number: int) -> dict[str, Any]:
+def _judged_line(line: bytes, number: int, known: _Known) -> dict[str, Any]:
     try:
         entry = ErrorLine.model_validate_json(line)
     except ValidationError as invalid:
@@ -98,7 +114,9 @@ def _judged_line(line: bytes, number: int) -> dict[str, Any]:
         field = first["loc"][0] if first["loc"] else None
         wrong = "it must be text, an object or a list" if field == "body" else first["msg"]
         raise typer.BadParameter(f"line {number}{f', {field}' if field else ''}: {wrong}.") from invalid
-    return {"id": entry.id, **_fields(entry.verdict())}
+    if not entry.model_fields_set & {"http_status", "body", "text"}:
+        entry = entry.model_copy(update={"body": json.loads(line)})
+    return {"id": entry.id, **_fields(entry.verdict(known))}
 
 
 def _fields(verdict: Verdict | None) -> dict[str, Any]:

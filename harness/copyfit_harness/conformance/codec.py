@@ -47,8 +47,9 @@ class Stream(Protocol):
 class Codec:
     """One protocol's pure functions, each for one model.
 
-    `encode` returns a body, `open_stream` a new decoder; `marking` encodes with marks for the provider's cache,
-    where the protocol has them.
+    `encode` returns a body whose last field is the messages, so that a longer history goes on where a shorter one
+    ends and the provider's cache knows the beginning. `decode` takes a status and a body, `open_stream` returns a
+    new decoder; `marking` encodes with marks for the provider's cache, where the protocol has them.
     """
 
     encode: Callable[[ModelInput], bytes]
@@ -62,8 +63,9 @@ class Codec:
 class CodecConformance:
     """Subclass it, and say what the codec is, what it is tried with, and what its answers look like.
 
-    `needs` has for each declared loss an input that the loss changes. `answer` is a whole answer, `stream` a
-    streamed one whose text is `stream_text`, both as the server sends them.
+    `needs` has for each declared loss, by its name, an input in which that loss alone explains what the wire
+    changed. `answer` is a whole answer, an object, `stream` a streamed one whose text is `stream_text`, and
+    `error` a body that is an error, all as the server sends them.
     """
 
     codec: ClassVar[Codec]
@@ -72,6 +74,7 @@ class CodecConformance:
     answer: ClassVar[bytes]
     stream: ClassVar[bytes]
     stream_text: ClassVar[str]
+    error: ClassVar[bytes] = b'{"error":{"message":"no good","type":"invalid_request_error"}}'
 
     @_MANY
     @given(st.data())
@@ -100,8 +103,12 @@ class CodecConformance:
             model_input = self.needs[loss.name]
             read = self.codec.readback(encode(model_input))
             others = tuple(other for other in self.codec.losses if other is not loss)
-            assert _comparable(read, self.codec.losses) == _comparable(model_input, self.codec.losses)
-            assert _comparable(read, others) != _comparable(model_input, others), loss.name
+            assert _comparable(read, self.codec.losses) == _comparable(model_input, self.codec.losses), (
+                f"what needs {loss.name!r} comes back as something else, all losses applied"
+            )
+            assert _comparable(read, others) != _comparable(model_input, others), (
+                f"what needs {loss.name!r} comes back the same without it: it is none, or another loss covers it"
+            )
 
     @_SOME
     @given(st.data())
@@ -167,7 +174,7 @@ class CodecConformance:
 
     def test_an_error_under_a_good_status_is_an_error(self) -> None:
         with pytest.raises(ProviderError) as caught:
-            self.codec.decode(200, b'{"error":{"message":"no good","type":"invalid_request_error"}}')
+            self.codec.decode(200, self.error)
         assert not isinstance(caught.value, MalformedReply)
 
     def _decoded(self, pieces: list[bytes]) -> ModelOutput:

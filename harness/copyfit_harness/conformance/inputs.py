@@ -1,7 +1,7 @@
 """Strategies for model inputs of every kind, for hypothesis: odd texts, every part, extras of one's own.
 
-A codec that has no form for something is given strategies without it: `InputStrategies` is frozen, and
-`dataclasses.replace` makes another.
+A codec that has no form for something, and so refuses it, is given strategies without it: in the fields of
+`InputStrategies`, or in a subclass whose `messages` maps what it draws.
 """
 
 import json
@@ -50,6 +50,14 @@ MEDIA_TYPES = st.sampled_from(["image/png", "application/pdf", "text/plain", "te
 DATA = st.binary(max_size=9).map(lambda data: b64encode(data).decode())
 URLS = TEXTS | st.sampled_from(["https://a/b.png", "data:image/png;base64,QUJD", "data:,x"])
 CHOICES = st.sampled_from([None, "auto", "none", "required"]) | TEXTS.map("tool:{}".format)
+STOPS: st.SearchStrategy[tuple[str, ...]] = st.lists(TEXTS, max_size=2).map(tuple)
+SCHEMAS = st.none() | st.builds(
+    ResponseSchema,
+    json_schema=OBJECTS,
+    name=TEXTS,
+    description=st.none() | TEXTS,
+    strict=st.none() | st.booleans(),
+)
 
 
 def no_extras() -> Extras:
@@ -105,7 +113,8 @@ def files(extra: Extras) -> st.SearchStrategy[FilePart]:
 class InputStrategies:
     """What model inputs are drawn from: parts, and the extras of messages, calls, tools and settings.
 
-    `said` are the parts that a user and a tool result can have, `thought` the reasoning of an assistant.
+    `said` are the parts that every message can have, `thought` the reasoning of an assistant. `choices`, `stops`
+    and `schemas` are the settings `tool_choice`, `stop` and `response_schema`, which a codec may refuse.
     """
 
     said: st.SearchStrategy[Any]
@@ -120,6 +129,8 @@ class InputStrategies:
     tool_names: st.SearchStrategy[str | None] = st.none() | TEXTS
     parameters: st.SearchStrategy[dict[str, Any]] = OBJECTS
     choices: st.SearchStrategy[str | None] = CHOICES
+    stops: st.SearchStrategy[tuple[str, ...]] = STOPS
+    schemas: st.SearchStrategy[ResponseSchema | None] = SCHEMAS
 
     def messages(self) -> st.SearchStrategy[Message]:
         """Return the strategy of messages under every role."""
@@ -156,19 +167,16 @@ class InputStrategies:
             strict=optional,
             extra=self.tool_extra,
         )
-        schemas = st.builds(
-            ResponseSchema, json_schema=OBJECTS, name=TEXTS, description=st.none() | TEXTS, strict=optional
-        )
         settings = st.builds(
             ModelSettings,
             max_output_tokens=st.none() | st.integers(min_value=1),
             temperature=rates,
             top_p=rates,
             seed=st.none() | st.integers(),
-            stop=st.lists(TEXTS, max_size=2).map(tuple),
+            stop=self.stops,
             tool_choice=self.choices,
             parallel_tool_calls=optional,
-            response_schema=st.none() | schemas,
+            response_schema=self.schemas,
             extra=self.settings_extra,
         )
         return st.builds(

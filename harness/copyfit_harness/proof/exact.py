@@ -13,7 +13,11 @@ from copyfit_harness.wire.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What the proof needs to know of a wire protocol: its inverse, and what its format cannot carry."""
+    """What the proof needs to know of a wire protocol: its inverse, and what its format cannot carry.
+
+    Those of our own protocols stand in `protocols`; any other package makes its own. `readback` returns the model
+    input in a request body, or raises `UnreadableRequest`.
+    """
 
     name: str
     readback: Callable[[bytes], ModelInput]

@@ -53,7 +53,7 @@ class ScriptedServer:
 
         """
         self.bodies.append(body)
-        fields = json.loads(body)
+        fields = json.loads(body) if body else {}
         streamed = self._voice.asked_for_stream(path, fields)
         if streamed is None:
             return WireAnswer(404, "application/json", (dumped({"message": f"There is no {path}."}),))

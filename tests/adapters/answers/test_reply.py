@@ -50,6 +50,15 @@ def test_bytes_that_are_no_utf_8_do_not_spoil_the_answer() -> None:
     assert parsed(200, b'{"a": "x\xff"}') == {"a": "x\ufffd"}
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_error_of_a_protocol_with_names_of_its_own_is_judged_by_its_words(status: int) -> None:
+    theirs = Replies("an endpoint of tests", lambda reply: "fault" in reply)
+    body = json.dumps({"fault": {"about": "prompt is too long: 9 tokens > 8 maximum"}}).encode()
+    with pytest.raises(ContextOverflow) as caught:
+        theirs.parsed(status, body, ASKED)
+    assert (caught.value.requested_tokens, caught.value.limit_tokens) == (9, 8)
+
+
 @pytest.mark.parametrize(
     ("status", "reply", "kind"),
     [

@@ -13,6 +13,7 @@ from copyfit_adapters.codec.functions import (
     read_all,
     read_function,
     read_function_call,
+    response_format,
     schema_format,
 )
 from copyfit_adapters.codec.reading import Reader
@@ -85,6 +86,7 @@ def test_a_choice_and_a_schema_with_more_in_them_are_left() -> None:
     described: dict[str, Any] = {"name": "n", "schema": {"type": "object"}, "strict": True}
     whole = {"type": "json_schema", "json_schema": described}
     assert schema_format(whole) == ResponseSchema(name="n", json_schema={"type": "object"}, strict=True)
+    assert response_format(ResponseSchema(name="n", json_schema={"type": "object"}, strict=True)) == whole
     assert schema_format(whole | {"x": 1}) is None
     assert schema_format(whole | {"json_schema": described | {"x": 1}}) is None
     assert schema_format(whole | {"json_schema": described | {"strict": "yes"}}) is None

@@ -1,11 +1,19 @@
 """Losses are data that plain functions apply; what a wire can carry stays."""
 
-from copyfit.shapes.messages import TextPart, UserMessage
+from copyfit.shapes.messages import AssistantMessage, TextPart, ToolCall, ToolMessage, UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings
 from copyfit.shapes.tools import ToolSpec
 from copyfit_adapters.codec.json_text import join_surrogates
-from copyfit_adapters.codec.known_losses import foreign_extras_dropped, surrogates_joined
-from copyfit_adapters.codec.losses import Effect, Loss, in_messages, incurred, without_losses
+from copyfit_adapters.codec.known_losses import foreign_extras_dropped, results_named, surrogates_joined
+from copyfit_adapters.codec.losses import (
+    Effect,
+    Loss,
+    in_messages,
+    incurred,
+    own_extra,
+    with_own_extra,
+    without_losses,
+)
 from copyfit_adapters.codec.request import WireRequest
 
 
@@ -39,6 +47,25 @@ def test_extras_of_other_protocols_go_wherever_they_stand() -> None:
     assert kept["tools"][0]["extra"] == {"mine": {"a": 1}}
     assert kept["tools"][0]["parameters"] == {"extra": {"other": "an argument"}}
     assert "extra" not in kept["settings"]
+
+
+def test_a_protocol_changes_its_own_extra_alone() -> None:
+    holder = {"type": "text", "extra": {"mine": {"a": 1}, "other": {"b": 2}}}
+    assert own_extra(holder, "mine") == {"a": 1}
+    assert with_own_extra(holder, "mine", {"c": 3})["extra"] == {"mine": {"c": 3}, "other": {"b": 2}}
+    assert with_own_extra(holder, "mine", {})["extra"] == {"other": {"b": 2}}
+    assert with_own_extra({"extra": {"mine": {"a": 1}}}, "mine", {}) == {}
+
+
+def test_a_result_gets_the_name_of_the_call_before_it_unless_it_has_one() -> None:
+    call = ToolCall(id="\ud83d\ude00", name="read", arguments="{}")
+    results = (
+        ToolMessage(call_id="\U0001f600", content="x"),
+        ToolMessage(call_id=call.id, name="own", content="x"),
+    )
+    data = ModelInput("", (results[0], AssistantMessage(content=(call,)), *results)).as_data()
+    named = results_named(reason="a test").rewrite(data)["messages"]
+    assert [message.get("name") for message in named] == [None, None, "read", "own"]
 
 
 def test_only_surrogates_in_a_row_become_a_character() -> None:

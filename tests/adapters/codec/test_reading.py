@@ -12,6 +12,7 @@ from copyfit_adapters.codec.reading import (
     pop_text,
     positive,
     real,
+    split_system,
     system_text,
     take,
     text_or_texts,
@@ -88,3 +89,9 @@ def test_a_name_that_is_no_text_stays() -> None:
 def test_a_system_message_is_the_system_text_if_it_says_nothing_more(first: Any, text: str | None) -> None:
     assert system_text([first, {"role": "user", "content": "y"}], "system") == text
     assert system_text([], "system") is None
+
+
+def test_the_messages_beside_the_system_text_keep_their_paths() -> None:
+    first, other = {"role": "system", "content": "x"}, {"role": "user", "content": "y"}
+    assert split_system([first, other], "system") == ("x", [("$.messages[1]", other)])
+    assert split_system([first, other], "developer") == ("", [("$.messages[0]", first), ("$.messages[1]", other)])

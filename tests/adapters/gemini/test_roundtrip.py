@@ -84,7 +84,7 @@ NEEDS: dict[str, ModelInput] = {
     "schema-facts": ModelInput(
         "", (), settings=ModelSettings(response_schema=ResponseSchema(json_schema={}, name="plan"))
     ),
-    "tool-strict": ModelInput("", (), (ToolSpec(name="f", strict=True),)),
+    "strict-tools": ModelInput("", (), (ToolSpec(name="f", strict=True),)),
     "choice-without-tools": ModelInput("", (), settings=ModelSettings(tool_choice="auto")),
     "foreign-thinking": ModelInput(
         "", (AssistantMessage(content=(ThinkingPart(text="t", provider="openai-chat"), TextPart(text="x"))),)

@@ -65,6 +65,33 @@ def test_the_innermost_message_comes_first() -> None:
     assert lift(400, body).message.split("\n") == ["inner", 'outer {"error":{"message":"inner"}}']
 
 
+FOREIGN = {"fault": {"kind": "too_big", "about": "prompt is too long: 9 tokens > 8", "seen": [{"note": "at 503"}]}}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [{"status": 400}, {"status": None, "in_stream": True}, {"status": 200, "is_error": True}],
+    ids=["by status", "in a stream", "by its caller"],
+)
+def test_an_error_under_names_that_nobody_has_heard_of_is_searched_whole(known: dict[str, Any]) -> None:
+    evidence = lift(known.pop("status"), FOREIGN, **known)
+    assert evidence.message == "prompt is too long: 9 tokens > 8\nat 503"
+    assert evidence.words == {"too_big"}
+
+
+def test_under_such_names_an_answer_is_not_searched_and_neither_is_an_error_that_says_something() -> None:
+    assert lift(200, FOREIGN).message == ""
+    assert lift(400, FOREIGN | {"message": "no good"}).message == "no good"
+
+
+def test_such_an_error_too_deep_to_open_is_left_closed() -> None:
+    deep: Any = "far too deep"
+    for _ in range(9):
+        deep = {"x": deep}
+    assert lift(400, deep).message == ""
+    assert lift(400, deep["x"]).message == "far too deep"
+
+
 def test_numbers_of_the_error_keep_their_names() -> None:
     body = b'{"error":{"code":400,"message":"no","n_prompt_tokens":3003,"n_ctx":2048,"final":true}}'
     assert lift(400, body).counts == {"n_prompt_tokens": 3003, "n_ctx": 2048}

@@ -151,6 +151,11 @@ def test_an_unknown_setting_value_in_the_environment_is_misuse(demo: Callable[..
     assert "SCIENCE_AGENT_CONTEXT_WINDOW_TOKENS is 'many'; it must be a positive integer." in result.output
 
 
+def test_the_help_names_the_extra_that_recording_needs(demo: Callable[..., Result]) -> None:
+    """Brackets would be taken for markup, and what stands in them would be gone."""
+    assert "needs the extra local" in " ".join(demo("--help", COLUMNS="200").output.split())
+
+
 def test_an_unknown_option_is_misuse(demo: Callable[..., Result]) -> None:
     assert demo("--fast").exit_code == 2
 

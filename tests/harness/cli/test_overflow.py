@@ -68,6 +68,19 @@ def test_an_answer_with_nothing_wrong_has_no_kind() -> None:
     assert (line["kind"], line["is_context_overflow"], line["rule"]) == (None, False, None)
 
 
+def test_a_line_that_is_an_error_itself_is_judged_as_its_body() -> None:
+    (line,) = judged({"id": "e1", "error": {"message": SENTENCE}})
+    assert (line["id"], line["kind"], line["limit_tokens"]) == ("e1", "context_overflow", 8)
+
+
+def test_what_the_options_say_holds_for_lines_that_do_not_say_it() -> None:
+    body = {"choices": [{"finish_reason": "length"}], "usage": {"prompt_tokens": 4095, "completion_tokens": 1}}
+    lines = "\n".join(json.dumps({"body": body} | own) for own in ({}, {"limit_tokens": 9_000}))
+    told = overflow("--jsonl", "-", "--window", "4096", stdin=lines)
+    kinds = [json.loads(line)["kind"] for line in told.stdout.splitlines()]
+    assert kinds == ["silent_truncation", "output_limit"]
+
+
 def test_blank_lines_are_skipped_and_a_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "errors.jsonl").write_text('{"id": 1, "text": "no"}\n\n{"id": 2, "text": "上下文超限"}\n', "utf-8")
     result = overflow("--jsonl", str(tmp_path / "errors.jsonl"))

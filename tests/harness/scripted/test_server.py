@@ -84,6 +84,7 @@ def test_the_same_script_is_the_same_bytes() -> None:
 def test_another_path_is_not_found_and_the_script_waits() -> None:
     with ScriptedServer([Say("four")], VOICE) as server, client(server) as http:
         assert http.post("http://scripted.invalid/v1/complete", json=ASKED).status_code == 404
+        assert http.get("http://scripted.invalid/v1/models/m").status_code == 404
         assert http.post(MESSAGES, json=ASKED).status_code == 200
 
 
