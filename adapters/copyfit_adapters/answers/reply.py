@@ -65,16 +65,6 @@ def plain(said: AssistantMessage) -> AssistantMessage:
     return said
 
 
-def text_of(value: Any) -> str | None:
-    """Return `value` if it is a text."""
-    return value if isinstance(value, str) else None
-
-
-def count_of(value: Any) -> int | None:
-    """Return `value` if it is a whole number of tokens."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def digest_of(reply: Mapping[str, Any]) -> str:
     """Return twelve digits that tell a `reply` from others and are the same when it is replayed."""
     return sha256(json.dumps(reply, sort_keys=True).encode()).hexdigest()[:12]

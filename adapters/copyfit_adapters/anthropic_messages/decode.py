@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, plain, text_of
+from copyfit_adapters.answers.reply import Replies, plain
 from copyfit_adapters.anthropic_messages.dialect import PROTOCOL
 from copyfit_adapters.anthropic_messages.messages import read_assistant
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.overflow.refusal import Asked
 
@@ -70,14 +71,14 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         said = read_assistant({"content": [_kept(block) for block in content]}, "$")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
-    word = text_of(reply.get("stop_reason"))
+    word = string(reply.get("stop_reason"))
     return ModelOutput(
         message=plain(said),
         finish_reason=_FINISH.get(word or "", FinishReason.OTHER),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=text_of(reply.get("model")),
-        response_id=text_of(reply.get("id")),
+        model=string(reply.get("model")),
+        response_id=string(reply.get("id")),
         extra={name: value for name, value in reply.items() if name not in _MODELLED and value is not None},
     )
 
@@ -90,14 +91,14 @@ def read_usage(usage: Any) -> Usage:
     """
     if not isinstance(usage, dict):
         return Usage()
-    fresh, details = count_of(usage.get("input_tokens")), usage.get("output_tokens_details")
-    cached = sum(count_of(usage.get(name)) or 0 for name in _CACHE_COUNTS)
+    fresh, details = integer(usage.get("input_tokens")), usage.get("output_tokens_details")
+    cached = sum(integer(usage.get(name)) or 0 for name in _CACHE_COUNTS)
     return Usage(
         input_tokens=None if fresh is None else fresh + cached,
-        output_tokens=count_of(usage.get("output_tokens")),
-        cached_input_tokens=count_of(usage.get("cache_read_input_tokens")),
-        cache_write_tokens=count_of(usage.get("cache_creation_input_tokens")),
-        reasoning_tokens=count_of(details.get("thinking_tokens")) if isinstance(details, dict) else None,
+        output_tokens=integer(usage.get("output_tokens")),
+        cached_input_tokens=integer(usage.get("cache_read_input_tokens")),
+        cache_write_tokens=integer(usage.get("cache_creation_input_tokens")),
+        reasoning_tokens=integer(details.get("thinking_tokens")) if isinstance(details, dict) else None,
         raw=usage,
     )
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, plain, text_of
+from copyfit_adapters.answers.reply import Replies, plain
 from copyfit_adapters.bedrock_converse.dialect import PROTOCOL
 from copyfit_adapters.bedrock_converse.messages import read_assistant
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.overflow.refusal import Asked
 
@@ -75,7 +76,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         said = read_assistant(message | {"content": [_kept(block) for block in message["content"]]}, "$")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
-    word = text_of(reply.get("stopReason"))
+    word = string(reply.get("stopReason"))
     beside = {name: value for name, value in output.items() if name != "message"}
     rest = {name: value for name, value in reply.items() if name not in _MODELLED and value is not None}
     return ModelOutput(
@@ -95,13 +96,13 @@ def read_usage(usage: Any) -> Usage:
     """
     if not isinstance(usage, dict):
         return Usage()
-    fresh = count_of(usage.get("inputTokens"))
-    cached = sum(count_of(usage.get(name)) or 0 for name in _CACHE_COUNTS)
+    fresh = integer(usage.get("inputTokens"))
+    cached = sum(integer(usage.get(name)) or 0 for name in _CACHE_COUNTS)
     return Usage(
         input_tokens=None if fresh is None else fresh + cached,
-        output_tokens=count_of(usage.get("outputTokens")),
-        cached_input_tokens=count_of(usage.get("cacheReadInputTokens")),
-        cache_write_tokens=count_of(usage.get("cacheWriteInputTokens")),
+        output_tokens=integer(usage.get("outputTokens")),
+        cached_input_tokens=integer(usage.get("cacheReadInputTokens")),
+        cache_write_tokens=integer(usage.get("cacheWriteInputTokens")),
         raw=usage,
     )
 

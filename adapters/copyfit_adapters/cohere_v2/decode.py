@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, digest_of, plain, spoken, text_of
-from copyfit_adapters.codec.reading import without
+from copyfit_adapters.answers.reply import Replies, digest_of, plain, spoken
+from copyfit_adapters.codec.reading import integer, string, without
 from copyfit_adapters.cohere_v2.dialect import PROTOCOL, TOOL_PLAN
 from copyfit_adapters.cohere_v2.messages import read_assistant
 from copyfit_adapters.errors import UnreadableRequest
@@ -69,18 +69,18 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     said = reply.get("message")
     if not isinstance(said, dict):
         raise REPLIES.malformed("has no message", asked)
-    response_id = text_of(reply.get("id"))
+    response_id = string(reply.get("id"))
     try:
         message = read_assistant(_sendable(said, response_id or digest_of(reply)), "$.message")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
-    word = text_of(reply.get("finish_reason"))
+    word = string(reply.get("finish_reason"))
     return ModelOutput(
         message=plain(message),
         finish_reason=_FINISH.get(word or "", FinishReason.OTHER),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=text_of(reply.get("model")),
+        model=string(reply.get("model")),
         response_id=response_id,
         extra=spoken(reply, _MODELLED),
     )
@@ -106,7 +106,7 @@ def read_usage(usage: Any) -> Usage:
 
 def _count(value: Any) -> int | None:
     """Return a whole number of tokens, which the protocol's schema lets be a float."""
-    return int(value) if isinstance(value, float) and value.is_integer() else count_of(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else integer(value)
 
 
 def _sendable(said: dict[str, Any], answer_id: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, plain, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, plain, spoken
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.gemini.chunks import Chunks
 from copyfit_adapters.gemini.dialect import PROTOCOL
@@ -107,8 +108,8 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         finish_reason=reason,
         raw_finish_reason=word,
         usage=read_usage(reply.get("usageMetadata")),
-        model=text_of(reply.get("modelVersion")),
-        response_id=text_of(reply.get("responseId")),
+        model=string(reply.get("modelVersion")),
+        response_id=string(reply.get("responseId")),
         extra=spoken(extra),
     )
 
@@ -125,21 +126,21 @@ def read_usage(usage: Any) -> Usage:
     return Usage(
         input_tokens=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount"),
         output_tokens=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount"),
-        cached_input_tokens=count_of(usage.get("cachedContentTokenCount")),
-        reasoning_tokens=count_of(usage.get("thoughtsTokenCount")),
+        cached_input_tokens=integer(usage.get("cachedContentTokenCount")),
+        reasoning_tokens=integer(usage.get("thoughtsTokenCount")),
         raw=usage,
     )
 
 
 def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
-    counts = [count for name in names if (count := count_of(usage.get(name))) is not None]
+    counts = [count for name in names if (count := integer(usage.get(name))) is not None]
     return sum(counts) if counts else None
 
 
 def _word(value: Any) -> str | None:
     """Return an enum's word; a number that stands for none is its own word."""
-    number = count_of(value)
-    return text_of(value) if number is None else _NUMBERS.get(number, str(number))
+    number = integer(value)
+    return string(value) if number is None else _NUMBERS.get(number, str(number))
 
 
 def _kept(content: Any) -> Any:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, digest_of, plain, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, digest_of, plain, spoken
 from copyfit_adapters.codec.json_text import as_arguments
-from copyfit_adapters.codec.reading import without
+from copyfit_adapters.codec.reading import integer, string, without
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.mistral_chat.dialect import PROTOCOL, sendable_id
 from copyfit_adapters.mistral_chat.messages import read_assistant
@@ -68,7 +68,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     said = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(said, dict):
         raise REPLIES.malformed("has no choice with a message", asked)
-    response_id = text_of(reply.get("id"))
+    response_id = string(reply.get("id"))
     try:
         message = read_assistant(_sendable(said, response_id or digest_of(reply)), "$.choices[0].message")
     except UnreadableRequest as e:
@@ -76,13 +76,13 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     beside = spoken(said, frozenset({"role", *_SENDABLE}))
     others = choices[1:] if isinstance(choices, list) else []
     extra = {"message": beside, "choice": spoken(choice, _MODELLED_CHOICE), "other_choices": others}
-    word = text_of(choice.get("finish_reason"))
+    word = string(choice.get("finish_reason"))
     return ModelOutput(
         message=plain(message),
         finish_reason=_FINISH.get(word or "", FinishReason.OTHER),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=text_of(reply.get("model")),
+        model=string(reply.get("model")),
         response_id=response_id,
         extra=spoken(spoken(reply, _MODELLED) | extra),
     )
@@ -99,9 +99,9 @@ def read_usage(usage: Any) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
     return Usage(
-        input_tokens=count_of(usage.get("prompt_tokens")),
-        output_tokens=count_of(usage.get("completion_tokens")),
-        cached_input_tokens=count_of(usage.get("num_cached_tokens") if cached is None else cached),
+        input_tokens=integer(usage.get("prompt_tokens")),
+        output_tokens=integer(usage.get("completion_tokens")),
+        cached_input_tokens=integer(usage.get("num_cached_tokens") if cached is None else cached),
         raw=usage,
     )
 

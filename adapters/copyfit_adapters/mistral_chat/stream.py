@@ -10,10 +10,9 @@ from typing import Any
 from copyfit.shapes.model_output import ModelOutput, StreamEvent, TextDelta, ThinkingDelta, ToolCallDelta
 from copyfit_adapters.answers.framing import SseFraming
 from copyfit_adapters.answers.pieces import merge, settled
-from copyfit_adapters.answers.reply import text_of
 from copyfit_adapters.answers.stream import AnswerStream
 from copyfit_adapters.codec.json_text import as_arguments
-from copyfit_adapters.codec.reading import without
+from copyfit_adapters.codec.reading import string, without
 from copyfit_adapters.codec.writing import given
 from copyfit_adapters.mistral_chat.decode import NO_ID, REPLIES, SOMEONE, decode, read_reply
 from copyfit_adapters.mistral_chat.growing import joined
@@ -116,7 +115,7 @@ class _Choice:
         call_id = given_id if isinstance(given_id, str) and given_id not in ("", NO_ID) else None
         at = self._place(piece, call_id)
         call = self._calls[at]
-        arguments, name = function.get("arguments"), text_of(function.get("name")) or None
+        arguments, name = function.get("arguments"), string(function.get("name")) or None
         text = arguments if isinstance(arguments, str) else as_arguments(arguments) or ""
         merge(call, without(piece, "id", "function") | given(id=call_id))
         merge(call["function"], without(function, "name") | given(name=name, arguments=text))

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, spoken
 from copyfit_adapters.codec.json_text import ExactJson
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.ollama_chat.dialect import PROTOCOL
 from copyfit_adapters.ollama_chat.ids import made_id
@@ -74,7 +75,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         message = read_assistant(_sendable(said, reply), "$.message")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
-    word = text_of(reply.get("done_reason"))
+    word = string(reply.get("done_reason"))
     reason = _FINISH.get(word or "", FinishReason.OTHER)
     if message.tool_calls and word in ("stop", "", None):
         reason = FinishReason.TOOL_CALLS
@@ -83,7 +84,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         finish_reason=reason,
         raw_finish_reason=word,
         usage=read_usage(reply),
-        model=text_of(reply.get("model")),
+        model=string(reply.get("model")),
         extra=spoken(reply, _MODELLED),
     )
 
@@ -97,9 +98,9 @@ def read_usage(reply: Mapping[str, Any]) -> Usage:
     left of the prompt: about half the window where tokens were cut out of its middle (ollama issue 17889).
     """
     return Usage(
-        input_tokens=count_of(reply.get("prompt_eval_count")),
-        output_tokens=count_of(reply.get("eval_count")),
-        cached_input_tokens=count_of(reply.get("prompt_eval_cached_count")),
+        input_tokens=integer(reply.get("prompt_eval_count")),
+        output_tokens=integer(reply.get("eval_count")),
+        cached_input_tokens=integer(reply.get("prompt_eval_cached_count")),
         raw={name: reply[name] for name in _METRICS if reply.get(name) is not None},
     )
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from copyfit.shapes.messages import AssistantMessage
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, digest_of, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, digest_of, spoken
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.openai_chat.dialect import PROTOCOL
 from copyfit_adapters.openai_chat.messages import read_assistant
@@ -83,20 +84,20 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         raise REPLIES.malformed("has no choice with a message", asked)
     if choice.get("error"):
         raise refusal(lift(None, json.dumps({"error": choice["error"]})), asked)
-    response_id = text_of(reply.get("id"))
+    response_id = string(reply.get("id"))
     try:
         message = read_assistant(_sendable(said, response_id or digest_of(reply)), "$.choices[0].message")
     except UnreadableRequest as e:
         raise REPLIES.malformed(f"cannot be read: {e.where} {e.reason}", asked) from e
     others = choices[1:] if isinstance(choices, list) else []
     extra = spoken(reply, _MODELLED) | {"choice": spoken(choice, _MODELLED_CHOICE), "other_choices": others}
-    word = text_of(choice.get("finish_reason"))
+    word = string(choice.get("finish_reason"))
     return ModelOutput(
         message=message,
         finish_reason=_finish_reason(word, message),
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=text_of(reply.get("model")),
+        model=string(reply.get("model")),
         response_id=response_id,
         extra=spoken(extra),
     )
@@ -123,11 +124,11 @@ def read_usage(usage: Any) -> Usage:
     for name in ("prompt_cache_hit_tokens", "cached_tokens"):
         cached = usage.get(name) if cached is None else cached
     return Usage(
-        input_tokens=count_of(usage.get("prompt_tokens")),
-        output_tokens=count_of(usage.get("completion_tokens")),
-        cached_input_tokens=count_of(cached),
-        cache_write_tokens=count_of(prompt.get("cache_write_tokens")) if isinstance(prompt, dict) else None,
-        reasoning_tokens=count_of(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
+        input_tokens=integer(usage.get("prompt_tokens")),
+        output_tokens=integer(usage.get("completion_tokens")),
+        cached_input_tokens=integer(cached),
+        cache_write_tokens=integer(prompt.get("cache_write_tokens")) if isinstance(prompt, dict) else None,
+        reasoning_tokens=integer(completion.get("reasoning_tokens")) if isinstance(completion, dict) else None,
         raw=usage,
     )
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from copyfit.shapes.messages import AssistantPart, TextPart, ToolCall
 from copyfit.shapes.model_output import FinishReason, ModelOutput, Usage
-from copyfit_adapters.answers.reply import Replies, count_of, digest_of, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, digest_of, spoken
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.errors import UnreadableRequest
 from copyfit_adapters.openai_responses.dialect import PROTOCOL
 from copyfit_adapters.openai_responses.items import as_message, read_item
@@ -65,7 +66,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
     output = reply.get("output")
     if not isinstance(output, list):
         raise REPLIES.malformed("has no output", asked)
-    response_id = text_of(reply.get("id"))
+    response_id = string(reply.get("id"))
     answer_id = response_id or digest_of(reply)
     parts: list[AssistantPart] = []
     others: list[Any] = []
@@ -84,7 +85,7 @@ def read_reply(reply: Mapping[str, Any], asked: Asked) -> ModelOutput:
         finish_reason=finish,
         raw_finish_reason=word,
         usage=read_usage(reply.get("usage")),
-        model=text_of(reply.get("model")),
+        model=string(reply.get("model")),
         response_id=response_id,
         extra=spoken(reply, _MODELLED) | spoken({"other_items": others}),
     )
@@ -96,19 +97,19 @@ def read_usage(usage: Any) -> Usage:
         return Usage()
     given, made = usage.get("input_tokens_details"), usage.get("output_tokens_details")
     return Usage(
-        input_tokens=count_of(usage.get("input_tokens")),
-        output_tokens=count_of(usage.get("output_tokens")),
-        cached_input_tokens=count_of(given.get("cached_tokens")) if isinstance(given, dict) else None,
-        cache_write_tokens=count_of(given.get("cache_write_tokens")) if isinstance(given, dict) else None,
-        reasoning_tokens=count_of(made.get("reasoning_tokens")) if isinstance(made, dict) else None,
+        input_tokens=integer(usage.get("input_tokens")),
+        output_tokens=integer(usage.get("output_tokens")),
+        cached_input_tokens=integer(given.get("cached_tokens")) if isinstance(given, dict) else None,
+        cache_write_tokens=integer(given.get("cache_write_tokens")) if isinstance(given, dict) else None,
+        reasoning_tokens=integer(made.get("reasoning_tokens")) if isinstance(made, dict) else None,
         raw=usage,
     )
 
 
 def _finish(reply: Mapping[str, Any], parts: Sequence[AssistantPart]) -> tuple[FinishReason, str | None]:
-    word, details = text_of(reply.get("status")), reply.get("incomplete_details")
+    word, details = string(reply.get("status")), reply.get("incomplete_details")
     if word == "incomplete" and isinstance(details, dict):
-        word = text_of(details.get("reason")) or word
+        word = string(details.get("reason")) or word
     finish = _FINISH.get(word or "", FinishReason.OTHER)
     if finish is FinishReason.STOP and any(isinstance(part, ToolCall) for part in parts):
         finish = FinishReason.TOOL_CALLS

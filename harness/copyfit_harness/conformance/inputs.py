@@ -60,11 +60,6 @@ SCHEMAS = st.none() | st.builds(
 )
 
 
-def no_extras() -> Extras:
-    """Return the strategy of an `extra` without anything in it."""
-    return st.just({})
-
-
 def extras(protocol: str, *names: str, nested: Mapping[str, tuple[str, ...]] | None = None) -> Extras:
     """Return the strategy of an `extra` with fields called `names` under `protocol` and under another protocol.
 

@@ -18,7 +18,8 @@ from copyfit.errors import (
     Unavailable,
 )
 from copyfit.shapes.messages import AssistantMessage, TextPart, ThinkingPart, ToolCall
-from copyfit_adapters.answers.reply import Replies, count_of, plain, spoken, text_of
+from copyfit_adapters.answers.reply import Replies, plain, spoken
+from copyfit_adapters.codec.reading import integer, string
 from copyfit_adapters.overflow.refusal import Asked
 
 ASKED = Asked(provider="p", model="m", secrets=("hunter2",))
@@ -174,10 +175,10 @@ def test_only_what_says_something_is_spoken() -> None:
     ("value", "count"), [(3, 3), (0, 0), (True, None), (1.0, None), ("3", None), (None, None)]
 )
 def test_a_count_is_a_whole_number_alone(value: Any, count: int | None) -> None:
-    assert count_of(value) == count
-    assert count_of(value) is not True
+    assert integer(value) == count
+    assert integer(value) is not True
 
 
 @pytest.mark.parametrize(("value", "text"), [("", ""), ("x", "x"), (1, None), (None, None), (["x"], None)])
 def test_a_text_is_a_text_alone(value: Any, text: str | None) -> None:
-    assert text_of(value) == text
+    assert string(value) == text

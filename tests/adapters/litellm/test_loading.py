@@ -30,6 +30,7 @@ def guarded(self, address):
     raise ConnectionRefusedError
 socket.socket.connect = guarded
 socket.getaddrinfo = lambda *rest, **named: tried.append(rest) or []
+from copyfit.errors import ProviderError
 from copyfit.shapes.messages import UserMessage
 from copyfit.shapes.model_input import ModelInput, ModelSettings, ResponseSchema
 from copyfit_adapters.litellm.client import LiteLLMClient
@@ -47,7 +48,7 @@ async def call():
     print(output.message.content)
     try:
         await LiteLLMClient("nobody/m1", api_key="k").complete(ModelInput("", ()))
-    except Exception as e:
+    except ProviderError as e:
         print(type(e).__name__)
 
 asyncio.run(call())
